@@ -1,0 +1,441 @@
+"""Find the groups of rows, check them, and explain what is wrong with them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+
+from skrank._lists import Floats, Indices, Lists
+
+LEVEL = "groups"
+OTHER_NAMES = {"group", "group_id", "group_ids", "qid", "qids", "queries", "query_id"}
+SIZES_ADVICE = (
+    " If these are list sizes, as LightGBM takes them, use "
+    "groups=np.repeat(np.arange(len(sizes)), sizes)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The rows of a table as lists.
+
+    Attributes
+    ----------
+    lists : Lists
+        The lists, over the rows in the order ``rows``.
+    rows : ndarray of shape (n_rows,) or None
+        Row numbers that bring the rows of each list together, in row order inside
+        each list; None where they are together already.
+    labels : ndarray of shape (n_lists,)
+        The group label of each list.
+    """
+
+    lists: Lists
+    rows: Indices | None
+    labels: NDArray
+
+    def gather(self, values: NDArray) -> NDArray:
+        """Return row values in the order of the lists."""
+        return values if self.rows is None else values[self.rows]
+
+    def scatter(self, values: NDArray) -> NDArray:
+        """Return values in the order of the lists as values in row order."""
+        if self.rows is None:
+            return values
+        out = np.empty_like(values)
+        out[self.rows] = values
+        return out
+
+    def label_order(self) -> Indices | None:
+        """Return the permutation that sorts the lists by label.
+
+        None where they are sorted, or where labels of different kinds cannot be:
+        these stay in the order in which they first appear.
+        """
+        labels = self.labels
+        if labels.dtype.kind != "O":
+            if bool(np.all(labels[1:] > labels[:-1])):
+                return None
+            return np.argsort(labels, kind="stable")
+        try:
+            return np.array(sorted(range(len(labels)), key=labels.__getitem__))
+        except TypeError:
+            first_rows = self.lists.starts
+            if self.rows is not None:
+                first_rows = self.rows[first_rows]
+            return np.argsort(first_rows, kind="stable")
+
+
+def find_groups(y: Any, groups: Any, method: str) -> Any:
+    """Return the groups given, or those on the index of ``y``.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels; a pandas object may have an index level named "groups".
+    groups : array-like of shape (n_rows,) or None
+        One group label a row.
+    method : str
+        The caller's name, for messages.
+
+    Returns
+    -------
+    groups : array-like of shape (n_rows,)
+        As given, not yet checked.
+
+    Raises
+    ------
+    ValueError
+        If there are no groups, or the argument and the index differ.
+    """
+    indexed = groups_on_index(y)
+    if groups is None:
+        if indexed is None:
+            raise ValueError(missing_groups_message(method))
+        return indexed
+    if indexed is not None and not _same_labels(indexed, groups):
+        raise ValueError(
+            f"{method} was given groups= that differ from the index level '{LEVEL}' "
+            "of y. Pass only one of the two. (To split by something coarser than the "
+            "list, such as users, give it to the splitter alone: with metadata "
+            "routing off, or through set_split_request.)"
+        )
+    return groups
+
+
+def groups_on_index(y: Any) -> Any:
+    """Return the index level named "groups" of a pandas object, else None."""
+    index = getattr(y, "index", None)
+    if LEVEL in (getattr(index, "names", None) or ()):
+        return index.get_level_values(LEVEL)
+    return None
+
+
+def missing_groups_message(method: str) -> str:
+    """Explain how to pass groups, given how scikit-learn is set up at the moment."""
+    if sklearn.get_config()["enable_metadata_routing"]:
+        state = "metadata routing is on, but nothing passed groups this far."
+    else:
+        state = (
+            "metadata routing is off, so tools such as GridSearchCV cannot hand "
+            "groups on: call sklearn.set_config(enable_metadata_routing=True) and "
+            "pass groups to the outer fit."
+        )
+    return (
+        f"{method} needs to know which rows form a list, and no groups were given. "
+        "Pass groups=, one label per row, or give a pandas y with an index level "
+        f"named '{LEVEL}' (skrank.with_groups makes one). Inside scikit-learn tools: "
+        f"{state} To rank all rows as one list pass groups=np.zeros(len(y))."
+    )
+
+
+def refuse_unknown(method: str, unknown: Mapping[str, Any]) -> None:
+    """Raise TypeError for keyword arguments that do not exist, with a suggestion."""
+    for name in unknown:
+        hint = ""
+        if name.lower() in OTHER_NAMES:
+            hint = " Did you mean 'groups', one label per row?"
+        raise TypeError(
+            f"{method}() got an unexpected keyword argument '{name}'.{hint}"
+        )
+
+
+def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
+    """Check groups and bring the rows of each list together.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_rows,)
+        One label a row: integers, strings, floats, dates, categories, tuples or any
+        other hashable values, in any order.
+    n_rows : int, default=None
+        Number of rows that there should be.
+
+    Returns
+    -------
+    grouping : Grouping
+        Lists in row order where each list's rows are together, else in the order of
+        their labels (of first appearance for labels that are coded as objects).
+
+    Raises
+    ------
+    ValueError
+        If groups are not one-dimensional, have another length, miss values or
+        cannot be hashed.
+    """
+    labels = _one_dimensional(groups)
+    if n_rows is not None and len(labels) != n_rows:
+        message = (
+            f"groups has {len(labels)} entries for {n_rows} rows; it needs one group "
+            "label per row."
+        )
+        if labels.dtype.kind in "iu" and len(labels) and labels.sum() == n_rows:
+            message += SIZES_ADVICE
+        raise ValueError(message)
+    if len(labels) == 0:
+        raise ValueError("groups is empty; it needs one group label per row.")
+    kind = labels.dtype.kind
+    if kind in "OV":
+        codes, values = _code_objects(labels)
+    else:
+        if kind in "fc":
+            _refuse_missing(int(np.isnan(labels).sum()))
+        elif kind in "mM":
+            _refuse_missing(int(np.isnat(labels).sum()))
+        codes, values = labels, None
+    change = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    starts = np.concatenate(([0], change))
+    run_labels = codes[starts]
+    together = bool(np.all(run_labels[1:] > run_labels[:-1])) or (
+        len(np.unique(run_labels)) == len(run_labels)
+    )
+    if together:
+        lists = Lists(np.diff(starts, append=len(codes)))
+        named = run_labels if values is None else values[run_labels]
+        return Grouping(lists, None, named)
+    if values is None:
+        codes, values = _code_sortable(labels)
+    rows = np.argsort(codes, kind="stable")
+    return Grouping(Lists(np.bincount(codes)), rows, values)
+
+
+def list_labels(groups: Any) -> NDArray:
+    """Return the labels of the lists, in the order of values given a list at a time.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_rows,)
+        One group label a row.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_lists,)
+        Sorted as by ``np.unique`` where labels can be compared, else in the order
+        of first appearance.
+
+    Raises
+    ------
+    ValueError
+        If groups are not one-dimensional, miss values or cannot be hashed.
+
+    Examples
+    --------
+    >>> from skrank.metrics import list_labels
+    >>> list_labels(["b", "b", "a"])
+    array(['a', 'b'], dtype=object)
+    """
+    grouping = group_rows(groups)
+    order = grouping.label_order()
+    return grouping.labels if order is None else grouping.labels[order]
+
+
+def list_weights(sample_weight: Any, grouping: Grouping) -> Floats | None:
+    """Return the weight of each list from weights of its rows.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,) or None
+        One weight a row, the same for all rows of a list.
+    grouping : Grouping
+        The lists.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_lists,) or None
+        In the order of ``grouping.lists``.
+
+    Raises
+    ------
+    ValueError
+        If the length differs, or weights vary inside a list, are negative, not
+        finite, or all zero.
+    """
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    lists = grouping.lists
+    if weights.shape != (lists.n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape} for {lists.n_rows} rows in "
+            f"{lists.n_lists} lists; it needs one entry per row, constant inside "
+            "each list (the weight of the list). For one weight per list w, in the "
+            "order of the sorted group labels, use "
+            "w[np.unique(groups, return_inverse=True)[1]]."
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError("sample_weight contains NaN or infinity.")
+    if weights.min() < 0:
+        raise ValueError(f"sample_weight must not be negative, got {weights.min()}.")
+    weights = grouping.gather(weights)
+    varies = lists.max(weights) != lists.min(weights)
+    if varies.any():
+        label = grouping.labels[np.argmax(varies)]
+        raise ValueError(
+            "sample_weight must be constant inside each list: it is the weight of "
+            f"the list. It varies in {int(varies.sum())} lists, such as {label!r}."
+        )
+    weights = weights[lists.starts]
+    if weights.sum() == 0:
+        raise ValueError("sample_weight is zero for every list.")
+    return weights
+
+
+def with_groups(y: Any, groups: Any) -> Any:
+    """Return labels as a pandas Series that carries its groups on the index.
+
+    Rankers, scorers and splitters of skrank read the index level named "groups", so
+    that lists stay together inside scikit-learn's tools without metadata routing.
+    Rows are matched by position, never by an index that ``y`` or ``groups`` has.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels, higher is better.
+    groups : array-like of shape (n_rows,)
+        One group label a row.
+
+    Returns
+    -------
+    y : pandas.Series of shape (n_rows,)
+        The labels, with an index level named "groups".
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    ValueError
+        If lengths differ, or groups are not one-dimensional or miss values.
+
+    Examples
+    --------
+    >>> from skrank import with_groups
+    >>> with_groups([2, 0, 1], ["a", "a", "b"])
+    groups
+    a    2
+    a    0
+    b    1
+    dtype: int64
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "with_groups needs pandas (pip install pandas). Without it, turn on "
+            "metadata routing and pass groups= instead."
+        ) from error
+    values = np.asarray(y)
+    if values.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, got shape {values.shape}.")
+    group_rows(groups, len(values))
+    labels = _one_dimensional(groups)
+    index = pd.Index(labels, name=LEVEL, tupleize_cols=False)
+    return pd.Series(values, index=index)
+
+
+def _one_dimensional(groups: Any) -> NDArray:
+    """Return groups as a one-dimensional array without changing any label."""
+    if isinstance(groups, np.ma.MaskedArray):
+        _refuse_missing(int(np.ma.getmaskarray(groups).sum()))
+    if isinstance(groups, str | bytes) or not isinstance(groups, Iterable):
+        raise ValueError(
+            f"groups must hold one label per row, got {groups!r}. To rank all rows "
+            "as one list pass groups=np.zeros(len(y))."
+        )
+    if hasattr(groups, "__array__"):
+        labels = np.asarray(groups)
+    else:
+        # np.asarray would turn [1, "1"] into strings and flatten tuples.
+        labels = np.fromiter(groups, dtype=object)
+        kinds = set(map(type, labels))
+        if kinds <= {int}:
+            try:
+                labels = labels.astype(np.int64)
+            except OverflowError:
+                pass
+        elif kinds == {float}:
+            labels = labels.astype(np.float64)
+        elif any(issubclass(kind, list | np.ndarray) for kind in kinds):
+            raise ValueError(
+                "groups must be one-dimensional, got a sequence of sequences. Pass "
+                "one label per row; labels of several parts must be tuples."
+            )
+    if labels.ndim != 1:
+        raise ValueError(
+            f"groups must be one-dimensional, got shape {labels.shape}. Pass one "
+            "label per row, such as groups[:, 0]; for a combination of columns pass "
+            "a list of tuples."
+        )
+    return labels
+
+
+def _refuse_missing(n_missing: int) -> None:
+    if n_missing:
+        raise ValueError(
+            f"groups has {n_missing} missing values; every row needs a group label. "
+            "Drop these rows, or give them groups of their own."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    """Tell None, NaN, NaT and pandas.NA from other labels."""
+    if label is None:
+        return True
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and label is pandas.NA:
+        return True
+    try:
+        return bool(label != label)
+    except (TypeError, ValueError):
+        return False
+
+
+def _code_objects(labels: NDArray) -> tuple[Indices, NDArray]:
+    """Number labels by a dictionary, in the order of first appearance."""
+    numbers: dict[Any, int] = {}
+    if labels.dtype.kind == "V":
+        labels = np.fromiter(labels.tolist(), dtype=object)
+    number_of = numbers.setdefault
+    try:
+        codes = np.fromiter(
+            (number_of(label, len(numbers)) for label in labels.tolist()),
+            dtype=np.intp,
+            count=len(labels),
+        )
+    except TypeError as error:
+        raise ValueError(
+            f"groups must hold hashable labels ({error}). Use strings, numbers or "
+            "tuples."
+        ) from error
+    missing = [number for label, number in numbers.items() if _is_missing(label)]
+    _refuse_missing(int(np.isin(codes, missing).sum()) if missing else 0)
+    return codes, np.fromiter(numbers, dtype=object, count=len(numbers))
+
+
+def _code_sortable(labels: NDArray) -> tuple[Indices, NDArray]:
+    """Number labels in sorted order, by a table where they are close integers."""
+    if labels.dtype.kind in "iu":
+        low, high = int(labels.min()), int(labels.max())
+        if high - low <= 4 * len(labels):
+            wide = labels.astype(f"{labels.dtype.kind}8")
+            shifted = (wide - wide.dtype.type(low)).astype(np.intp)
+            present = np.zeros(high - low + 1, dtype=bool)
+            present[shifted] = True
+            codes = np.cumsum(present)[shifted] - 1
+            values = np.flatnonzero(present).astype(wide.dtype)
+            return codes, (values + wide.dtype.type(low)).astype(labels.dtype)
+    values, codes = np.unique(labels, return_inverse=True)
+    return codes, values
+
+
+def _same_labels(a: Any, b: Any) -> bool:
+    """Tell whether two sequences hold the same group labels row by row."""
+    first, second = _one_dimensional(a), _one_dimensional(b)
+    if first.dtype.kind in "biuf" and second.dtype.kind in "biuf":
+        return bool(np.array_equal(first, second))
+    return first.tolist() == second.tolist()

@@ -1,0 +1,282 @@
+"""What a linear ranker minimises, in one pass over blocks of whole lists."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from skrank._lists import Floats, Indices, Lists
+from skrank.losses.base import Loss
+
+BLOCK_BYTES = 2**20  # about half of a core's second-level cache
+SMALLEST_BLOCK_BYTES = 2**17  # below this the calls cost more than the products
+N_PARTS = 16  # parts of a small X, and units of work handed to threads
+
+
+class Block:
+    """A run of whole lists: its rows of X, its lists, and what the loss prepared.
+
+    Parameters
+    ----------
+    X : ndarray, csr_array or None
+        The rows as a view; None where they are gathered from ``source`` each time.
+    source, rows : ndarray or None
+        A memory map and the row numbers to gather from it.
+    start, stop : int
+        The rows' places in the order of the lists.
+    lists : Lists
+        The lists of the block.
+    prepared : object
+        What ``loss.prepare`` returned for the block.
+    factors : ndarray of shape (n_lists,)
+        What each list's value counts in the objective.
+    """
+
+    __slots__ = (
+        "X",
+        "X_transposed",
+        "factors",
+        "lists",
+        "prepared",
+        "row_factors",
+        "rows",
+        "source",
+        "start",
+        "stop",
+    )
+
+    def __init__(
+        self,
+        X: Any,
+        source: Any,
+        rows: Indices | None,
+        start: int,
+        stop: int,
+        lists: Lists,
+        prepared: Any,
+        factors: Floats,
+    ) -> None:
+        self.X, self.source, self.rows = X, source, rows
+        self.X_transposed = None if X is None else X.T
+        self.start, self.stop = start, stop
+        self.lists, self.prepared, self.factors = lists, prepared, factors
+        same = bool(np.all(factors == factors[0]))
+        self.row_factors = factors[0] if same else None
+
+    def features(self, buffer: Floats | None) -> tuple[Any, Any]:
+        """Return the rows and their transpose, float64, the caller's buffer reused."""
+        if self.source is not None:
+            X = self.source[self.rows]
+        else:
+            X = self.X
+        if buffer is not None:
+            cast = buffer[: self.stop - self.start]
+            np.copyto(cast, X)
+            return cast, cast.T
+        if self.source is not None:
+            return X, X.T
+        return X, self.X_transposed
+
+    def scale_rows(self, gradient: Floats) -> None:
+        """Multiply a gradient in the scores by the factor of each row's list."""
+        if self.row_factors is None:
+            gradient *= self.lists.expand(self.factors)
+        else:
+            gradient *= self.row_factors
+
+
+class LinearObjective:
+    r"""Weighted mean of a loss over lists, plus a penalty, as a function of weights.
+
+    .. math::
+
+        F(w, e) = \sum_q c_q\, \ell_q(X_q w, e) + \frac{\alpha}{2} \|w\|^2,
+        \qquad c_q = \frac{v_q}{\sum_p v_p} \frac{1}{m_q}
+
+    with :math:`v` the list weights and :math:`m_q` 1, the number of rows or the
+    number of terms of a list. Calling it with the parameters ``[w, e]`` returns the
+    value and the gradient. Each block of whole lists is read once: scores, loss and
+    ``X.T @ gradient`` follow each other while the block is in cache. The order in
+    which sums are added depends on the data alone, never on ``n_jobs``.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n_rows, n_features)
+        float64 or float32 features. Rows are together by list, unless ``rows`` says
+        where they are.
+    y : ndarray of shape (n_rows,)
+        Labels in the order of the lists, as ``loss.check_labels`` returned them.
+    lists : Lists
+        The lists.
+    loss : Loss
+        The loss; ``loss.extra_parameters`` tells how many parameters of its own.
+    alpha : float
+        Strength of the penalty, at least 0.
+    weights : ndarray of shape (n_lists,), default=None
+        List weights; None counts each list once.
+    normalize : {None, "size", "terms"}, default=None
+        What each list's value is divided by.
+    rows : ndarray of shape (n_rows,), default=None
+        Row of ``X`` at each place in the order of the lists, for an ``X`` that is
+        gathered block by block.
+    n_jobs : int, default=1
+        Number of threads inside :meth:`running`.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Floats,
+        lists: Lists,
+        loss: Loss,
+        *,
+        alpha: float,
+        weights: Floats | None = None,
+        normalize: str | None = None,
+        rows: Indices | None = None,
+        n_jobs: int = 1,
+    ) -> None:
+        self.X, self.loss, self.alpha, self.n_jobs = X, loss, alpha, n_jobs
+        self.n_rows, self.n_features = X.shape
+        self.extra_start = loss.extra_parameters(y, lists)
+        if weights is None:
+            weights = np.ones(lists.n_lists)
+        shares = weights / weights.sum()
+        bounds = _block_bounds(X, lists)
+        self.blocks = []
+        for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+            part = lists.part(first, last)
+            start, stop = int(lists.offsets[first]), int(lists.offsets[last])
+            prepared = loss.prepare(y[start:stop], part)
+            factors = shares[first:last].copy()
+            if normalize == "size":
+                factors /= part.sizes
+            elif normalize == "terms":
+                factors /= np.maximum(loss.n_terms(prepared, part), 1.0)
+            view = _row_view(X, start, stop) if rows is None else None
+            source = None if rows is None else X
+            where = None if rows is None else rows[start:stop]
+            self.blocks.append(
+                Block(view, source, where, start, stop, part, prepared, factors)
+            )
+        # A wide sparse X: adding n_features numbers a block would cost more than
+        # reading X again.
+        self.product_at_end = sparse.issparse(X) and (
+            self.n_features * len(self.blocks) > X.nnz
+        )
+        self._parts = np.array_split(np.arange(len(self.blocks)), N_PARTS)
+        self._parts = [part for part in self._parts if len(part)]
+        self._map: Callable = map
+
+    @property
+    def start(self) -> Floats:
+        """Zero weights, and the start of the loss's own parameters."""
+        return np.concatenate((np.zeros(self.n_features), self.extra_start))
+
+    @contextmanager
+    def running(self) -> Iterator[LinearObjective]:
+        """Use ``n_jobs`` threads inside, and one thread for each BLAS product.
+
+        BLAS threads would make the last bits depend on how many there are, and blocks
+        are too small to gain from them.
+        """
+        with threadpool_limits(limits=1, user_api="blas"):
+            if self.n_jobs == 1 or len(self._parts) == 1:
+                yield self
+                return
+            with ThreadPoolExecutor(self.n_jobs) as pool:
+                self._map = pool.map
+                try:
+                    yield self
+                finally:
+                    self._map = map
+
+    def __call__(self, parameters: Floats) -> tuple[float, Floats]:
+        """Return the value at ``[coef, extra]`` and the gradient there."""
+        coef = np.ascontiguousarray(parameters[: self.n_features])
+        extra = parameters[self.n_features :]
+        gradient = np.zeros(len(parameters))
+        row_gradient = np.empty(self.n_rows) if self.product_at_end else None
+        value = 0.0
+
+        def visit(part: Indices) -> tuple[float, Floats]:
+            return self._visit(part, coef, extra, row_gradient)
+
+        for part_value, part_gradient in self._map(visit, self._parts):
+            value += part_value
+            gradient += part_gradient
+        if row_gradient is not None:
+            gradient[: self.n_features] += self.X.T @ row_gradient
+        value += 0.5 * self.alpha * float(coef @ coef)
+        gradient[: self.n_features] += self.alpha * coef
+        return value, gradient
+
+    def _visit(
+        self, part: Indices, coef: Floats, extra: Floats, row_gradient: Floats | None
+    ) -> tuple[float, Floats]:
+        """Return the sums over some blocks, in their order."""
+        blocks = [self.blocks[number] for number in part]
+        value = 0.0
+        gradient = np.zeros(len(coef) + len(extra))
+        in_coef, in_extra = gradient[: len(coef)], gradient[len(coef) :]
+        given = (extra,) if len(extra) else ()
+        buffer = None
+        if not sparse.issparse(self.X) and self.X.dtype != np.float64:
+            longest = max(block.stop - block.start for block in blocks)
+            buffer = np.empty((longest, self.n_features))
+        for block in blocks:
+            X, X_transposed = block.features(buffer)
+            result = self.loss.value_and_gradient(
+                X @ coef, block.prepared, block.lists, *given
+            )
+            value += float(result[0] @ block.factors)
+            if given:
+                in_extra += block.factors @ result[2]
+            slope = result[1]
+            block.scale_rows(slope)
+            if row_gradient is None:
+                in_coef += X_transposed @ slope
+            else:
+                row_gradient[block.start : block.stop] = slope
+        return value, gradient
+
+
+def is_memory_mapped(X: Any) -> bool:
+    """Tell whether an array's memory is a file."""
+    while X is not None:
+        if isinstance(X, np.memmap | mmap.mmap):
+            return True
+        X = getattr(X, "base", None)
+    return False
+
+
+def _block_bounds(X: Any, lists: Lists) -> Indices:
+    """Return the first list of each block, and the number of lists at the end."""
+    if sparse.issparse(X):
+        before = X.indptr[lists.offsets].astype(np.float64) * 16.0
+    else:
+        before = lists.offsets * (8.0 * X.shape[1])
+    total = before[-1]
+    size = min(BLOCK_BYTES, max(total / N_PARTS, SMALLEST_BLOCK_BYTES))
+    # A block ends with the list that reaches the next multiple of its size.
+    number = np.floor(before[:-1] / size)
+    first = np.flatnonzero(np.diff(number, prepend=-1.0) > 0)
+    return np.append(first, lists.n_lists)
+
+
+def _row_view(X: Any, start: int, stop: int) -> Any:
+    """Return rows of X without a copy."""
+    if not sparse.issparse(X):
+        return X[start:stop]
+    low, high = X.indptr[start], X.indptr[stop]
+    return sparse.csr_array(
+        (X.data[low:high], X.indices[low:high], X.indptr[start : stop + 1] - low),
+        shape=(stop - start, X.shape[1]),
+    )

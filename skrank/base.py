@@ -1,0 +1,54 @@
+"""What every ranker shares: its score, its tags and its requests for groups."""
+
+from __future__ import annotations
+
+from skrank.metrics import ndcg_score
+
+
+class RankerMixin:
+    """Mixin for rankers: estimators whose rows come in lists.
+
+    Stands left of ``BaseEstimator`` in the list of bases. Asks scikit-learn's
+    metadata routing for ``groups`` in ``fit`` and ``score``.
+    """
+
+    __metadata_request__fit = {"groups": True}  # noqa: RUF012
+    __metadata_request__score = {"groups": True}  # noqa: RUF012
+
+    _doc_link_module = "skrank"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "ranker"
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def score(self, X, y, groups=None, sample_weight=None):
+        """Return the mean NDCG of the lists, ranked by ``predict``.
+
+        Lists without a relevant row do not count; see
+        :func:`~skrank.metrics.ndcg_score`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features.
+        y : array-like of shape (n_rows,)
+            Labels of at least 0, higher is better.
+        groups : array-like of shape (n_rows,), default=None
+            One group label a row; None takes the index level "groups" of ``y``.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row's list, constant inside a list.
+
+        Returns
+        -------
+        score : float
+            Mean NDCG, between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ or labels are negative.
+        """
+        return ndcg_score(y, self.predict(X), groups, sample_weight=sample_weight)

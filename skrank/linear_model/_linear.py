@@ -1,0 +1,294 @@
+"""The generic linear ranker: any loss, fitted by L-BFGS."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skrank._features import constant_features
+from skrank._groups import find_groups, group_rows, list_weights, refuse_unknown
+from skrank._objective import LinearObjective, is_memory_mapped
+from skrank._solvers import minimize_lbfgs
+from skrank.base import RankerMixin
+from skrank.losses import ListMLE, Loss
+from skrank.metrics import pairwise_accuracy_score
+
+DEFAULT_FTOL = 64 * np.finfo(np.float64).eps
+LARGEST_EXACT = 2.0**53
+
+
+class LinearRanker(RankerMixin, BaseEstimator):
+    r"""Linear ranker for any loss.
+
+    Learns weights :math:`w` so that the scores :math:`Xw` rank the rows of each
+    list, by minimising
+
+    .. math::
+
+        \sum_q \frac{v_q}{\sum_p v_p} \frac{\ell(X_q w, y_q)}{m_q}
+        + \frac{\alpha}{2} \|w\|^2
+
+    over lists :math:`q` with weights :math:`v_q`. ``alpha`` times the number of
+    lists is the precision of the normal prior of which this is the mode. There is
+    no intercept: only differences of scores inside a list matter.
+
+    Parameters
+    ----------
+    loss : Loss, default=None
+        The loss, such as ``ListNet()`` or one of your own; None means ``ListMLE()``.
+    alpha : float, default=0.1
+        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
+    normalize : {None, "size", "terms"}, default=None
+        Divide each list's loss by its number of rows or of terms (pairs, stages).
+    max_iter : int, default=1000
+        Largest number of iterations of L-BFGS.
+    tol : float, default=1e-6
+        Stop when the largest entry of the gradient is at most this share of the
+        largest at zero weights.
+    ftol : float, default=64 * eps
+        Stop when an iteration lowers the objective by less than this share of the
+        decrease so far.
+    warm_start : bool, default=False
+        Start from the last fit's weights instead of zero.
+    n_jobs : int, default=None
+        Number of threads; None means 1, -1 all cores. The result does not depend on
+        it.
+    verbose : int, default=0
+        Print progress every ``verbose`` iterations.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weight of each feature, in units of score per unit of the feature.
+    extra_ : ndarray of shape (n_extra,)
+        Learned parameters of the loss itself; empty for most losses.
+    objective_ : float
+        Value of what was minimised, at the end.
+    n_iter_ : int
+        Number of iterations of the solver, at least 1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where ``X`` had names that are all strings.
+
+    Examples
+    --------
+    >>> from skrank import LinearRanker
+    >>> from skrank.losses import ListNet
+    >>> X = [[0.0], [1.0], [2.0], [5.0], [4.0]]
+    >>> y = [0, 1, 2, 1, 0]
+    >>> groups = ["a", "a", "a", "b", "b"]
+    >>> ranker = LinearRanker(ListNet(), alpha=0.01).fit(X, y, groups)
+    >>> ranker.score(X, y, groups)
+    1.0
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "loss": [Loss, None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "normalize": [StrOptions({"size", "terms"}), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "ftol": [Interval(Real, 0, None, closed="left")],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        loss=None,
+        *,
+        alpha=0.1,
+        normalize=None,
+        max_iter=1000,
+        tol=1e-6,
+        ftol=DEFAULT_FTOL,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.loss = loss
+        self.alpha = alpha
+        self.normalize = normalize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.ftol = ftol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _loss(self):
+        """Return the loss to fit."""
+        return ListMLE() if self.loss is None else self.loss
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, groups=None, *, sample_weight=None, **unknown):
+        """Fit the weights.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features. float64 and float32 arrays whose rows are together by list are
+            not copied, nor are memory maps; sparse input stays sparse.
+        y : array-like of shape (n_rows,)
+            Labels, higher is better. A pandas object may carry the groups on an
+            index level named "groups".
+        groups : array-like of shape (n_rows,), default=None
+            Label of each row's list: integers, strings or other hashable values, in
+            any order.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row's list, constant inside a list.
+        **unknown : dict
+            Takes no other argument: raises TypeError, with advice for ``qid`` and
+            ``group``.
+
+        Returns
+        -------
+        self : LinearRanker
+            The fitted ranker.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, differ from the index of ``y``, have another
+            length than ``X`` or miss values; if ``X`` or ``y`` hold NaN or infinity;
+            if ``sample_weight`` varies inside a list.
+        """
+        name = type(self).__name__
+        refuse_unknown(f"{name}.fit", unknown)
+        groups = find_groups(y, groups, f"{name}.fit")
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
+            y_numeric=True,
+        )
+        grouping = group_rows(groups, len(y))
+        lists = grouping.lists
+        weights = list_weights(sample_weight, grouping)
+        y = grouping.gather(_as_labels(y))
+        rows = None
+        if grouping.rows is not None:
+            if not sparse.issparse(X) and is_memory_mapped(X):
+                rows = grouping.rows
+            else:
+                X = X[grouping.rows]
+        if lists.sizes.max() == 1:
+            warnings.warn(
+                f"{name}.fit: no list has two rows, so there is nothing to rank and "
+                "all weights stay 0. Check groups.",
+                stacklevel=2,
+            )
+        constant = constant_features(X, lists, rows)
+        if constant.any() and lists.sizes.max() > 1:
+            warnings.warn(
+                f"{name}.fit: {int(constant.sum())} of {len(constant)} features are "
+                "constant inside every list, so they cannot rank: their weights "
+                f"are 0. The first is column {int(np.argmax(constant))}.",
+                stacklevel=2,
+            )
+        loss = self._loss()
+        y = loss.check_labels(y, lists)
+        objective = LinearObjective(
+            X,
+            y,
+            lists,
+            loss,
+            alpha=self.alpha,
+            weights=weights,
+            normalize=self.normalize,
+            rows=rows,
+            n_jobs=effective_n_jobs(self.n_jobs),
+        )
+        with objective.running():
+            solution = minimize_lbfgs(
+                objective,
+                self._start(objective),
+                tol=self.tol,
+                ftol=self.ftol,
+                max_iter=self.max_iter,
+                verbose=int(self.verbose),
+                name=name,
+            )
+        coef = solution.parameters[: X.shape[1]].copy()
+        coef[constant] = 0.0
+        self.coef_ = coef
+        self.extra_ = solution.parameters[X.shape[1] :].copy()
+        self.objective_ = solution.value
+        self.n_iter_ = max(solution.n_iter, 1)
+        if self.alpha == 0 and coef.any():
+            self._warn_if_separated(X, y, lists, rows)
+        return self
+
+    def predict(self, X):
+        """Return the score of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+            ``X @ coef_``: larger is better inside a list. Scores of different lists
+            do not compare.
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
+            reset=False,
+        )
+        return np.asarray(X @ self.coef_, dtype=np.float64)
+
+    def _start(self, objective):
+        """Return where the solver starts."""
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return objective.start
+        start = np.concatenate((self.coef_, self.extra_))
+        if len(start) != len(objective.start):
+            raise ValueError(
+                f"warm_start=True: the last fit had {len(self.coef_)} features and "
+                f"this one has {objective.n_features}. Use warm_start=False."
+            )
+        return start
+
+    def _warn_if_separated(self, X, y, lists, rows):
+        """Warn if every pair is in order and nothing holds the weights back."""
+        scores = X @ self.coef_
+        if rows is not None:
+            scores = scores[rows]
+        of_list = lists.expand(np.arange(lists.n_lists))
+        comparable = bool(np.any(lists.max(y) > lists.min(y)))
+        if comparable and pairwise_accuracy_score(y, scores, of_list) == 1.0:
+            warnings.warn(
+                f"{type(self).__name__}.fit: with alpha=0 the fit puts every pair of "
+                "rows in order, so no finite weights are best: they grow until the "
+                "solver stops. Set alpha above 0.",
+                stacklevel=3,
+            )
+
+
+def _as_labels(y):
+    """Return labels as float64, or raise where that would merge different ones."""
+    if y.dtype.kind in "iu" and y.size and max(-int(y.min()), int(y.max())) > 2**53:
+        raise ValueError(
+            f"y holds integers beyond 2**53 (largest {int(y.max())}), which float64 "
+            "cannot tell apart. Pass ranks or smaller labels."
+        )
+    return np.ascontiguousarray(y, dtype=np.float64)

@@ -1,0 +1,142 @@
+"""The shape of a loss: pure functions of scores, labels and lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+
+from skrank._groups import find_groups, group_rows
+from skrank._lists import Floats, Lists
+
+
+class Loss(BaseEstimator):
+    """Base class of the losses: a value a list, and its gradient in the scores.
+
+    A loss holds hyper-parameters only. It knows nothing of features, weights, means
+    or penalties. A subclass defines ``prepare`` and ``value_and_gradient``; all that
+    :class:`~skrank.linear_model.LinearRanker` does follows from these two. The other
+    methods have defaults, to be replaced by the losses that need them.
+
+    Inside a loss ``scores`` and ``y`` are float64 arrays of shape (n_rows,) whose
+    rows are together by list, and ``lists`` is the :class:`~skrank.Lists` they form.
+
+    Examples
+    --------
+    The quadratic loss on labels, about the mean of each list:
+
+    >>> from skrank.losses import Loss
+    >>> class Centred(Loss):
+    ...     def prepare(self, y, lists):
+    ...         return y - lists.expand(lists.sum(y) / lists.sizes)
+    ...     def value_and_gradient(self, scores, prepared, lists):
+    ...         mean = lists.expand(lists.sum(scores) / lists.sizes)
+    ...         error = scores - mean - prepared
+    ...         return lists.sum(error**2) / 2, error
+    >>> Centred()([1.0, 0.0, 3.0, 3.0], [2, 0, 1, 1], ["a", "a", "b", "b"])
+    0.125
+    """
+
+    def check_labels(self, y: Floats, lists: Lists) -> Floats:
+        """Check all labels, and return those that ``prepare`` shall see.
+
+        Called once, before the rows are cut into blocks: the place to refuse labels,
+        to warn, and to draw what must be drawn once a fit.
+        """
+        return y
+
+    def prepare(self, y: Floats, lists: Lists) -> Any:
+        """Return whatever depends on labels alone and is worth computing once."""
+        raise NotImplementedError
+
+    def value_and_gradient(
+        self, scores: Floats, prepared: Any, lists: Lists, extra: Floats | None = None
+    ) -> tuple[Floats, ...]:
+        """Return values (n_lists,) and the gradient in the scores (n_rows,).
+
+        A loss with extra parameters takes their values as ``extra`` (n_extra,) and
+        also returns the gradient in them, (n_lists, n_extra).
+        """
+        raise NotImplementedError
+
+    def extra_parameters(self, y: Floats, lists: Lists) -> Floats:
+        """Return the start of the loss's own learned parameters, shape (n_extra,)."""
+        return np.empty(0)
+
+    def n_terms(self, prepared: Any, lists: Lists) -> Floats:
+        """Return the number of terms that each list's value adds up, (n_lists,)."""
+        return np.ones(lists.n_lists)
+
+    def hessian_product(
+        self,
+        scores: Floats,
+        prepared: Any,
+        lists: Lists,
+        direction: Floats,
+        extra: Floats | None = None,
+    ) -> Floats:
+        """Return the second derivative in the scores times a direction, (n_rows,).
+
+        By default central differences of the gradient, with the step of least error
+        for a direction of its size: about 1e-10 relative. Lists do not mix, so each
+        list has its own step.
+        """
+        reach = lists.max(np.abs(direction))
+        size = np.maximum(1.0, lists.max(np.abs(scores)))
+        step = np.cbrt(np.finfo(np.float64).eps) * size
+        step = step / np.where(reach > 0, reach, 1.0)
+        change = lists.expand(step) * direction
+        given = () if extra is None else (extra,)
+        above = self.value_and_gradient(scores + change, prepared, lists, *given)[1]
+        below = self.value_and_gradient(scores - change, prepared, lists, *given)[1]
+        return (above - below) / lists.expand(2.0 * step)
+
+    def __call__(
+        self, scores: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> float:
+        """Return the mean of the loss over lists, at the start of extra parameters.
+
+        No penalty, no weights, no normalisation.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_rows,)
+            One score a row, larger is better.
+        y : array-like of shape (n_rows,)
+            Labels, higher is better.
+        groups : array-like of shape (n_rows,), default=None
+            One group label a row; None takes the index level "groups" of ``y``.
+
+        Returns
+        -------
+        value : float
+            The mean over lists.
+
+        Raises
+        ------
+        ValueError
+            If lengths differ, groups are missing, or values are not finite.
+        """
+        groups = find_groups(y, groups, type(self).__name__)
+        scores = as_floats(scores, "scores")
+        labels = as_floats(y, "y")
+        check_consistent_length(scores, labels)
+        grouping = group_rows(groups, len(labels))
+        lists = grouping.lists
+        labels = self.check_labels(grouping.gather(labels), lists)
+        extra = self.extra_parameters(labels, lists)
+        given = (extra,) if len(extra) else ()
+        prepared = self.prepare(labels, lists)
+        scores = grouping.gather(scores)
+        values = self.value_and_gradient(scores, prepared, lists, *given)[0]
+        return float(np.mean(values))
+
+
+def as_floats(values: ArrayLike, name: str) -> Floats:
+    """Return one finite float64 a row, or raise with the argument's name."""
+    flat = column_or_1d(values)
+    array = check_array(flat, dtype=np.float64, ensure_2d=False, input_name=name)
+    return np.ascontiguousarray(array)

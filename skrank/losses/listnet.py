@@ -1,0 +1,106 @@
+"""Softmax cross-entropy over each list (ListNet), in plain numpy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skrank._lists import Floats, Lists
+from skrank.losses.base import Loss
+
+
+class Target(NamedTuple):
+    """The distribution to be met, and its sum in each list: 1, or 0 for no target."""
+
+    probabilities: Floats
+    total: Floats
+
+
+class ListNet(Loss):
+    r"""Cross-entropy between a list's labels and the softmax of its scores.
+
+    .. math::
+
+        \ell(s) = \log \sum_j e^{s_j} - \sum_i p_i s_i
+
+    where :math:`p` are the gains :math:`2^{y_i} - 1` over their sum, or a softmax of
+    the labels. A list without gain has nothing to be met and value 0. It is the
+    top-one form of the loss of [1]_.
+
+    Parameters
+    ----------
+    target : {"gain", "softmax"}, default="gain"
+        "gain": :math:`p_i = (2^{y_i} - 1) / \sum_j (2^{y_j} - 1)`, for labels that
+        are not negative. "softmax": :math:`p_i = e^{y_i/T} / \sum_j e^{y_j/T}`, for
+        any labels.
+    temperature : float, default=1.0
+        The T of ``target="softmax"``, positive, in units of the labels: small values
+        put all of the target on the best rows. It does not matter for "gain".
+
+    References
+    ----------
+    .. [1] Z. Cao, T. Qin, T.-Y. Liu, M.-F. Tsai, H. Li, "Learning to rank: from
+       pairwise approach to listwise approach", ICML 2007, section 4.
+
+    Examples
+    --------
+    >>> from skrank.losses import ListNet
+    >>> round(ListNet()([0.0, 0.0], [1, 0], [7, 7]), 6)
+    0.693147
+    """
+
+    def __init__(self, target="gain", temperature=1.0):
+        self.target = target
+        self.temperature = temperature
+
+    def check_labels(self, y: Floats, lists: Lists) -> Floats:
+        """Refuse negative labels for gains, and a temperature that is not positive."""
+        if self.target not in ("gain", "softmax"):
+            raise ValueError(
+                f"target must be 'gain' or 'softmax', got {self.target!r}."
+            )
+        if not 0 < self.temperature < np.inf:
+            raise ValueError(
+                f"temperature must be positive and finite, got {self.temperature!r}."
+            )
+        if self.target == "gain" and y.min() < 0:
+            raise ValueError(
+                f"ListNet(target='gain') needs labels of at least 0, got {y.min()}: "
+                "the gain 2**y - 1 would be negative. target='softmax' takes any "
+                "labels."
+            )
+        return y
+
+    def prepare(self, y: Floats, lists: Lists) -> Target:
+        """Return the target distribution of each list."""
+        if self.target == "softmax":
+            return Target(lists.softmax(y / self.temperature)[0], np.ones(len(lists)))
+        # Gains over 2**best, so that labels of thousands do not overflow.
+        best = lists.expand(lists.max(y))
+        gain = np.exp2(y - best) * -np.expm1(-y * np.log(2.0))
+        total = lists.sum(gain)
+        some = total > 0
+        return Target(
+            gain / lists.expand(np.where(some, total, 1.0)), some.astype(np.float64)
+        )
+
+    def value_and_gradient(
+        self, scores: Floats, prepared: Target, lists: Lists
+    ) -> tuple[Floats, Floats]:
+        """Return values (n_lists,) and the gradient in the scores (n_rows,)."""
+        gradient, log_sum_exp = lists.softmax(scores)
+        target, total = prepared
+        values = total * log_sum_exp - lists.sum(target * scores)
+        if not total.all():
+            gradient *= lists.expand(total)
+        gradient -= target
+        return values, gradient
+
+    def hessian_product(
+        self, scores: Floats, prepared: Target, lists: Lists, direction: Floats
+    ) -> Floats:
+        """Return the exact second derivative in the scores times a direction."""
+        weights = lists.softmax(scores)[0] * lists.expand(prepared.total)
+        product = weights * direction
+        return product - weights * lists.expand(lists.sum(product))
