@@ -1,6 +1,7 @@
 """Losses of ranked lists: values and gradients in the scores."""
 
 from skrank.losses.base import Loss
+from skrank.losses.listmle import ListMLE
 from skrank.losses.listnet import ListNet
 
-__all__ = ["ListNet", "Loss"]
+__all__ = ["ListMLE", "ListNet", "Loss"]

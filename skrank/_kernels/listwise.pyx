@@ -1,0 +1,207 @@
+"""Plackett-Luce over lists with levels of ties: values and score gradients."""
+
+import numpy as np
+
+from libc.math cimport exp, fabs, fmax, fmin, log, log1p
+from libc.stdlib cimport free, malloc
+
+# Beyond this range of scores in a list sums of exponentials lose their small terms.
+cdef double WIDEST = 600.0
+# A product of sums stays below exp(690), the largest double being near exp(709).
+cdef double LARGEST_LOG = 690.0
+cdef double LONGEST_PRODUCT = 32.0
+
+
+def plackett_luce(
+    const double[::1] scores,
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] level_starts,
+    const Py_ssize_t[::1] level_offsets,
+    const Py_ssize_t[::1] n_stages,
+    bint efron,
+):
+    """Return minus log-likelihoods (n_lists,) and their score gradient (n_rows,).
+
+    Rows are taken in ``order``, list by list, best level first. Level ``k`` of all
+    holds the places ``level_starts[k] : level_starts[k + 1]``; list ``q`` holds the
+    levels ``level_offsets[q] : level_offsets[q + 1]``, of which the first
+    ``n_stages[q]`` are stages. Ties follow Efron, else Breslow.
+    """
+    cdef Py_ssize_t n_lists = n_stages.shape[0], n_rows = scores.shape[0]
+    cdef Py_ssize_t q, longest = 0, most = 0, size
+    values_array = np.empty(n_lists)
+    gradient_array = np.empty(n_rows)
+    cdef double[::1] values = values_array, gradient = gradient_array
+    cdef double *work
+    cdef double *terms
+    with nogil:
+        for q in range(n_lists):
+            size = (
+                level_starts[level_offsets[q + 1]] - level_starts[level_offsets[q]]
+            )
+            longest = max(longest, size)
+            most = max(most, n_stages[q])
+        work = <double *> malloc((longest + 2 * most + 1) * sizeof(double))
+    if work == NULL:
+        raise MemoryError()
+    terms = work + longest
+    with nogil:
+        for q in range(n_lists):
+            values[q] = _one_list(
+                scores, order, level_starts, level_offsets[q], level_offsets[q + 1],
+                n_stages[q], efron, work, terms, gradient,
+            )
+        free(work)
+    return values_array, gradient_array
+
+
+cdef double _one_list(
+    const double[::1] scores,
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] level_starts,
+    Py_ssize_t first_level,
+    Py_ssize_t last_level,
+    Py_ssize_t n_stages,
+    bint efron,
+    double *e,
+    double *terms,
+    double[::1] gradient,
+) noexcept nogil:
+    """Fill in the gradient of one list and return its value."""
+    cdef Py_ssize_t begin = level_starts[first_level], end = level_starts[last_level]
+    cdef Py_ssize_t end_of_stages = level_starts[first_level + n_stages]
+    cdef Py_ssize_t i, k, l, start, stop, d
+    cdef double high, low, total, below, level_sum, factor, share, inverse, all_, own
+    cdef double value = 0.0, product = 1.0, before = 0.0
+    cdef Py_ssize_t n_factors = 0, longest_product
+    if n_stages == 0 or end - begin == 1:
+        for i in range(begin, end):
+            gradient[order[i]] = 0.0
+        return 0.0
+    high = low = scores[order[begin]]
+    for i in range(begin, end):
+        e[i - begin] = scores[order[i]]
+        high = fmax(high, e[i - begin])
+        low = fmin(low, e[i - begin])
+    if not high - low < WIDEST:
+        return _one_wide_list(
+            order, level_starts, first_level, last_level, n_stages, efron, e, terms,
+            gradient,
+        )
+    longest_product = <Py_ssize_t> fmin(
+        LONGEST_PRODUCT, LARGEST_LOG / (high - low + log(<double> (end - begin)))
+    )
+    for i in range(begin, end_of_stages):
+        value -= e[i - begin] - high
+    for i in range(end - begin):
+        e[i] = exp(e[i] - high)
+    # From the worst level up: the sums that the stages divide by.
+    below = 0.0
+    for i in range(end - 1, end_of_stages - 1, -1):
+        below += e[i - begin]
+    for k in range(n_stages - 1, -1, -1):
+        start = level_starts[first_level + k]
+        stop = level_starts[first_level + k + 1]
+        d = stop - start
+        level_sum = 0.0
+        for i in range(start - begin, stop - begin):
+            level_sum += e[i]
+        total = below + level_sum
+        if d == 1:
+            product *= total
+            n_factors += 1
+            all_ = own = 1.0 / total
+            if n_factors >= longest_product:
+                value += log(product)
+                product = 1.0
+                n_factors = 0
+        elif not efron:
+            value += d * log(total)
+            all_ = own = d / total
+        else:
+            all_ = own = 0.0
+            share = 1.0 / d
+            for l in range(d):
+                # A sum of what is below and a share of the level, never W - (l/d) V.
+                factor = (d - l) * share
+                total = below + factor * level_sum
+                inverse = 1.0 / total
+                all_ += inverse
+                own += factor * inverse
+                product *= total
+                n_factors += 1
+                if n_factors >= longest_product:
+                    value += log(product)
+                    product = 1.0
+                    n_factors = 0
+            total = below + level_sum
+        terms[2 * k] = all_
+        terms[2 * k + 1] = own
+        below = total
+    value += log(product)
+    # From the best level down: what earlier stages add to each row's gradient.
+    for k in range(n_stages):
+        factor = before + terms[2 * k + 1]
+        start = level_starts[first_level + k]
+        stop = level_starts[first_level + k + 1]
+        for i in range(start, stop):
+            gradient[order[i]] = e[i - begin] * factor - 1.0
+        before += terms[2 * k]
+    for i in range(end_of_stages, end):
+        gradient[order[i]] = e[i - begin] * before
+    return value
+
+
+cdef inline double _log_add(double a, double b) noexcept nogil:
+    """Return log(exp(a) + exp(b)) of two numbers, one of them finite."""
+    return fmax(a, b) + log1p(exp(-fabs(a - b)))
+
+
+cdef double _one_wide_list(
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] level_starts,
+    Py_ssize_t first_level,
+    Py_ssize_t last_level,
+    Py_ssize_t n_stages,
+    bint efron,
+    const double *s,
+    double *terms,
+    double[::1] gradient,
+) noexcept nogil:
+    """Do the same for scores of any range, in logarithms throughout."""
+    cdef Py_ssize_t begin = level_starts[first_level], end = level_starts[last_level]
+    cdef Py_ssize_t end_of_stages = level_starts[first_level + n_stages]
+    cdef Py_ssize_t i, k, l, start, stop, d
+    cdef double minus_infinity = -1.0 / 0.0
+    cdef double below = minus_infinity, before = minus_infinity
+    cdef double level_sum, total, log_factor, all_, own, value = 0.0
+    for i in range(end - 1, end_of_stages - 1, -1):
+        below = _log_add(s[i - begin], below)
+    for k in range(n_stages - 1, -1, -1):
+        start = level_starts[first_level + k]
+        stop = level_starts[first_level + k + 1]
+        d = stop - start
+        level_sum = minus_infinity
+        for i in range(start - begin, stop - begin):
+            level_sum = _log_add(s[i], level_sum)
+        all_ = own = minus_infinity
+        for l in range(d):
+            log_factor = log((d - l) / <double> d) if efron else 0.0
+            total = _log_add(log_factor + level_sum, below)
+            all_ = _log_add(-total, all_)
+            own = _log_add(log_factor - total, own)
+            # Term by term, since large scores cancel here.
+            value += total - s[start - begin + l]
+        terms[2 * k] = all_
+        terms[2 * k + 1] = own
+        below = _log_add(level_sum, below)
+    for k in range(n_stages):
+        start = level_starts[first_level + k]
+        stop = level_starts[first_level + k + 1]
+        own = _log_add(terms[2 * k + 1], before)
+        for i in range(start, stop):
+            gradient[order[i]] = exp(s[i - begin] + own) - 1.0
+        before = _log_add(terms[2 * k], before)
+    for i in range(end_of_stages, end):
+        gradient[order[i]] = exp(s[i - begin] + before)
+    return value
