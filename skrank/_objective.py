@@ -6,6 +6,7 @@ import mmap
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ class LinearObjective:
         shares = weights / weights.sum()
         bounds = _block_bounds(X, lists)
         self.blocks = []
-        for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+        for first, last in pairwise(bounds):
             part = lists.part(first, last)
             start, stop = int(lists.offsets[first]), int(lists.offsets[last])
             prepared = loss.prepare(y[start:stop], part)

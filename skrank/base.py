@@ -15,8 +15,6 @@ class RankerMixin:
     __metadata_request__fit = {"groups": True}  # noqa: RUF012
     __metadata_request__score = {"groups": True}  # noqa: RUF012
 
-    _doc_link_module = "skrank"
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.estimator_type = "ranker"

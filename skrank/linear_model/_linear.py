@@ -101,6 +101,8 @@ class LinearRanker(RankerMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+    # Settings that the command-line comparison shows, one row each.
+    _compared: tuple = ()
 
     def __init__(
         self,

@@ -1,0 +1,17 @@
+"""Print the installed versions that a constraints file pins, and fail if one differs."""
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+wrong = []
+for line in Path(sys.argv[1]).read_text().splitlines():
+    if "==" not in line:
+        continue
+    name, pinned = line.strip().split("==")
+    found = version(name)
+    print(f"{name} {found}")
+    if found != pinned:
+        wrong.append(f"{name} is {found}, not {pinned}")
+if wrong:
+    sys.exit("; ".join(wrong))

@@ -1,0 +1,137 @@
+"""Linear ranker for the Plackett-Luce likelihood (ListMLE)."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skrank.linear_model._linear import DEFAULT_FTOL, LinearRanker
+from skrank.losses import ListMLE
+
+
+class ListMLERanker(LinearRanker):
+    r"""Linear ranker that maximises the Plackett-Luce likelihood of each list's order.
+
+    Minimises, with :math:`\ell` the loss :class:`~skrank.losses.ListMLE`,
+
+    .. math::
+
+        \sum_q \frac{v_q}{\sum_p v_p} \frac{\ell(X_q w, y_q)}{m_q}
+        + \frac{\alpha}{2} \|w\|^2
+
+    Only the order of labels counts. With lists of two rows it is logistic regression
+    on differences of features, and :class:`RankNetRanker`.
+
+    Parameters
+    ----------
+    ties : {"efron", "breslow", "order", "random"}, default="efron"
+        What tied rows mean. "efron" and "breslow" approximate the sum over the orders
+        of tied rows; "efron" is much the closer. "order" takes tied rows as ranked by
+        their place in the data, so that the fit learns the order of the file, and
+        warns. "random" breaks ties at random, once a fit.
+    last_level : {"skip", "rank"}, default="skip"
+        Whether "efron" and "breslow" count the lowest level as a stage, which carries
+        no information; "rank" does, as Cox regression without censoring.
+    top_k : int, default=None
+        Count only stages whose level begins among the first ``top_k`` rows of a
+        list; None counts all.
+    random_state : int, RandomState instance or None, default=None
+        Draws the order of tied rows for ``ties="random"``.
+    alpha : float, default=0.1
+        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
+    normalize : {None, "size", "terms"}, default=None
+        Divide each list's loss by its number of rows or of terms (pairs, stages).
+    max_iter : int, default=1000
+        Largest number of iterations of L-BFGS.
+    tol : float, default=1e-6
+        Stop when the largest entry of the gradient is at most this share of the
+        largest at zero weights.
+    ftol : float, default=64 * eps
+        Stop when an iteration lowers the objective by less than this share of the
+        decrease so far.
+    warm_start : bool, default=False
+        Start from the last fit's weights instead of zero.
+    n_jobs : int, default=None
+        Number of threads; None means 1, -1 all cores. The result does not depend on
+        it.
+    verbose : int, default=0
+        Print progress every ``verbose`` iterations.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weight of each feature, in units of score per unit of the feature.
+    objective_ : float
+        Value of what was minimised, at the end.
+    n_iter_ : int
+        Number of iterations of the solver, at least 1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where ``X`` had names that are all strings.
+
+    References
+    ----------
+    .. [1] F. Xia, T.-Y. Liu, J. Wang, W. Zhang, H. Li, "Listwise approach to learning
+       to rank: theory and algorithm", ICML 2008, section 4.
+
+    Examples
+    --------
+    >>> from skrank import ListMLERanker
+    >>> X = [[0.0], [1.0], [2.0], [5.0], [4.0]]
+    >>> y = [0, 1, 2, 1, 0]
+    >>> groups = ["a", "a", "a", "b", "b"]
+    >>> ranker = ListMLERanker(alpha=0.01).fit(X, y, groups)
+    >>> ranker.score(X, y, groups)
+    1.0
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **LinearRanker._parameter_constraints,
+        "ties": [StrOptions({"efron", "breslow", "order", "random"})],
+        "last_level": [StrOptions({"skip", "rank"})],
+        "top_k": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+    _parameter_constraints.pop("loss")
+    _compared = (
+        {"ties": "efron"},
+        {"ties": "breslow"},
+        {"ties": "random"},
+        {"ties": "order"},
+    )
+
+    def __init__(
+        self,
+        ties="efron",
+        last_level="skip",
+        top_k=None,
+        random_state=None,
+        *,
+        alpha=0.1,
+        normalize=None,
+        max_iter=1000,
+        tol=1e-6,
+        ftol=DEFAULT_FTOL,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+    ):
+        super().__init__(
+            alpha=alpha,
+            normalize=normalize,
+            max_iter=max_iter,
+            tol=tol,
+            ftol=ftol,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.ties = ties
+        self.last_level = last_level
+        self.top_k = top_k
+        self.random_state = random_state
+
+    def _loss(self):
+        return ListMLE(self.ties, self.last_level, self.top_k, self.random_state)
