@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
@@ -16,9 +17,10 @@ from threadpoolctl import threadpool_limits
 from skrank._lists import Floats, Indices, Lists
 from skrank.losses.base import Loss
 
-BLOCK_BYTES = 2**20  # about half of a core's second-level cache
+BLOCK_BYTES = 3 * 2**19  # of X; about what a core keeps in its second-level cache
 SMALLEST_BLOCK_BYTES = 2**17  # below this the calls cost more than the products
-N_PARTS = 16  # parts of a small X, and units of work handed to threads
+N_BLOCKS = 16  # of an X that is smaller than so many blocks of full size
+N_PARTS = 32  # runs of blocks, the units of work handed to threads
 
 
 class Block:
@@ -174,7 +176,7 @@ class LinearObjective:
         )
         self._parts = np.array_split(np.arange(len(self.blocks)), N_PARTS)
         self._parts = [part for part in self._parts if len(part)]
-        self._map: Callable = map
+        self._pool: ThreadPoolExecutor | None = None
 
     @property
     def start(self) -> Floats:
@@ -192,25 +194,39 @@ class LinearObjective:
             if self.n_jobs == 1 or len(self._parts) == 1:
                 yield self
                 return
-            with ThreadPoolExecutor(self.n_jobs) as pool:
-                self._map = pool.map
+            with ThreadPoolExecutor(self.n_jobs - 1) as pool:
+                self._pool = pool
                 try:
                     yield self
                 finally:
-                    self._map = map
+                    self._pool = None
 
     def __call__(self, parameters: Floats) -> tuple[float, Floats]:
         """Return the value at ``[coef, extra]`` and the gradient there."""
         coef = np.ascontiguousarray(parameters[: self.n_features])
         extra = parameters[self.n_features :]
-        gradient = np.zeros(len(parameters))
         row_gradient = np.empty(self.n_rows) if self.product_at_end else None
-        value = 0.0
+        sums: list[Any] = [None] * len(self._parts)
+        waiting = deque(range(len(self._parts)))
 
-        def visit(part: Indices) -> tuple[float, Floats]:
-            return self._visit(part, coef, extra, row_gradient)
+        def work() -> None:
+            while True:
+                try:
+                    number = waiting.popleft()
+                except IndexError:
+                    return
+                sums[number] = self._visit(
+                    self._parts[number], coef, extra, row_gradient
+                )
 
-        for part_value, part_gradient in self._map(visit, self._parts):
+        helpers = []
+        if self._pool is not None:
+            helpers = [self._pool.submit(work) for _ in range(self.n_jobs - 1)]
+        work()
+        for helper in helpers:
+            helper.result()
+        value, gradient = 0.0, np.zeros(len(parameters))
+        for part_value, part_gradient in sums:
             value += part_value
             gradient += part_gradient
         if row_gradient is not None:
@@ -235,7 +251,7 @@ class LinearObjective:
         for block in blocks:
             X, X_transposed = block.features(buffer)
             result = self.loss.value_and_gradient(
-                X @ coef, block.prepared, block.lists, *given
+                X.dot(coef), block.prepared, block.lists, *given
             )
             value += float(result[0] @ block.factors)
             if given:
@@ -243,7 +259,8 @@ class LinearObjective:
             slope = result[1]
             block.scale_rows(slope)
             if row_gradient is None:
-                in_coef += X_transposed @ slope
+                # Not @, which holds the interpreter's lock for short results.
+                in_coef += X_transposed.dot(slope)
             else:
                 row_gradient[block.start : block.stop] = slope
         return value, gradient
@@ -263,9 +280,9 @@ def _block_bounds(X: Any, lists: Lists) -> Indices:
     if sparse.issparse(X):
         before = X.indptr[lists.offsets].astype(np.float64) * 16.0
     else:
-        before = lists.offsets * (8.0 * X.shape[1])
+        before = lists.offsets * float(X.dtype.itemsize * X.shape[1])
     total = before[-1]
-    size = min(BLOCK_BYTES, max(total / N_PARTS, SMALLEST_BLOCK_BYTES))
+    size = min(BLOCK_BYTES, max(total / N_BLOCKS, SMALLEST_BLOCK_BYTES))
     # A block ends with the list that reaches the next multiple of its size.
     number = np.floor(before[:-1] / size)
     first = np.flatnonzero(np.diff(number, prepend=-1.0) > 0)
