@@ -396,3 +396,154 @@ def pairs_in_order(
             values[q] = (pairs - wrong - 0.5 * tied) / pairs
     free(rows)
     return out
+
+
+cdef inline double stop_chance(double label, double max_grade) noexcept nogil:
+    """Return (2**label - 1) / 2**max_grade."""
+    return exp2(label - max_grade) * -expm1(-label * LN2)
+
+
+cdef double cascade_block(
+    const Row* rows,
+    Py_ssize_t m,
+    Py_ssize_t n_before,
+    Py_ssize_t n_seen,
+    double max_grade,
+    double* passed,
+    double* hits,
+    double* surviving,
+) noexcept nogil:
+    """Return the mean of a tied block's ERR over its orders, as if all reached it.
+
+    Rows that never stop the user only spread the q others over the m places. Let
+    P_i be the mean chance to pass i of these, e_i(1 - V) / C(q, i), and h_j(i) the
+    chance (hypergeometric) that i of them stand in the first j places. The mean is
+    the sum over the n_seen places within the cut-off of
+
+        (P_i - P_(i+1)) h_(j-1)(i) (q - i) / (m - j + 1) / (n_before + j).
+
+    Both are built by recurrences whose steps are convex combinations.
+    """
+    cdef Py_ssize_t q = 0, i, j, last
+    cdef double chance, total = 0.0, expected, next_here, mean = 0.0
+    surviving[0] = 1.0
+    for i in range(m):
+        chance = stop_chance(rows[i].label, max_grade)
+        if chance > 0:
+            mean += chance
+            q += 1
+    if q == 0:
+        return 0.0
+    # P_i <= P_1**i (Maclaurin): beyond this i nothing is left to 1e-20.
+    last = min(q, n_seen)
+    mean = 1.0 - mean / q
+    i = 0
+    chance = 1.0
+    while i < last and chance > 1e-20:
+        chance *= mean
+        i += 1
+    last = i
+    for i in range(last + 1):
+        passed[i] = 0.0
+        hits[i] = 0.0
+    passed[0] = 1.0
+    hits[0] = 1.0
+    q = 0
+    for j in range(m):
+        chance = stop_chance(rows[j].label, max_grade)
+        if chance > 0:
+            q += 1
+            surviving[0] *= 1.0 - chance
+            i = min(q, last)
+            while i > 0:
+                passed[i] += (<double>i / q) * (
+                    (1.0 - chance) * passed[i - 1] - passed[i]
+                )
+                i -= 1
+    for j in range(1, n_seen + 1):
+        expected = 0.0
+        # hits[last] only collects: what stands behind it does not count.
+        i = min(j, last) - 1
+        while i >= 0:
+            next_here = hits[i] * (<double>(q - i) / (m - j + 1))
+            expected += next_here * (passed[i] - passed[i + 1])
+            hits[i] -= next_here
+            hits[i + 1] += next_here
+            i -= 1
+        total += expected / (n_before + j)
+    return total
+
+
+def expected_reciprocal_rank(
+    const double[::1] labels,
+    const double[::1] scores,
+    const Py_ssize_t[::1] offsets,
+    Py_ssize_t cutoff,
+    int tie,
+    double max_grade,
+):
+    """Return the expected reciprocal rank of each list.
+
+    Parameters
+    ----------
+    labels, scores : contiguous float64 of shape (n_rows,)
+        Labels from 0 to ``max_grade``, and scores without NaN.
+    offsets : intp of shape (n_lists + 1,)
+        First row of each list, and the number of rows.
+    cutoff : int
+        Last rank that counts, at least 1.
+    tie : int
+        One of ``TIES``.
+    max_grade : float
+        The label whose chance to stop the user is 1 - 2**-max_grade.
+
+    Returns
+    -------
+    values : float64 of shape (n_lists,)
+    """
+    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Py_ssize_t q, start, n, k, n_ranked, first, last, longest = 1
+    cdef double total, reached, surviving, chance
+    for q in range(n_lists):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    out = np.empty(n_lists)
+    cdef double[::1] values = out
+    cdef Row* rows = <Row*>malloc(2 * longest * sizeof(Row))
+    cdef double* passed = <double*>malloc(2 * (longest + 1) * sizeof(double))
+    if rows == NULL or passed == NULL:
+        free(rows)
+        free(passed)
+        raise MemoryError
+    cdef Row* scratch = rows + longest
+    cdef double* hits = passed + longest + 1
+    with nogil:
+        for q in range(n_lists):
+            start = offsets[q]
+            n = offsets[q + 1] - start
+            k = min(n, cutoff)
+            n_ranked = rank_rows(
+                &scores[start], &labels[start], n, k, tie, rows, scratch
+            )
+            total = 0.0
+            reached = 1.0
+            first = 0
+            while first < k:
+                last = first + 1
+                if tie == AVERAGE:
+                    while last < n_ranked and rows[last].score == rows[first].score:
+                        last += 1
+                if last == first + 1:
+                    chance = stop_chance(rows[first].label, max_grade)
+                    total += reached * chance / last
+                    reached *= 1.0 - chance
+                else:
+                    total += reached * cascade_block(
+                        rows + first, last - first, first, min(last, k) - first,
+                        max_grade, passed, hits, &surviving,
+                    )
+                    reached *= surviving
+                first = last
+            values[q] = total
+    free(rows)
+    free(passed)
+    return out

@@ -28,11 +28,79 @@ def ndcg_score(
     gain: str | Callable = "exponential",
     discount: str | Callable = "log2",
     ties: str = "average",
-    empty: Any = "skip",
-    average: Any = "mean",
+    empty: str | float = "skip",
+    average: str | None = "mean",
     sample_weight: Any = None,
 ) -> Any:
-    """Return the normalised discounted cumulative gain, averaged over lists."""
+    r"""Return the normalised discounted cumulative gain, averaged over lists.
+
+    .. math::
+
+        \mathrm{NDCG} = \frac{\mathrm{DCG}}{\max \mathrm{DCG}}, \qquad
+        \mathrm{DCG} = \sum_{r \le k} \frac{2^{y_r} - 1}{\log_2(1 + r)}
+
+    over the ranks of a list, where the largest DCG is that of the order by label
+    [1]_. It is undefined for a list without a relevant row.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Labels of at least 0, higher is better.
+    y_score : array-like of shape (n_rows,)
+        Scores; the largest of a list is ranked first.
+    groups : array-like of shape (n_rows,), default=None
+        One group label a row; None takes the index level "groups" of ``y_true``.
+    k : int, default=None
+        Last rank that counts; None counts all, and so does a list shorter than k.
+    gain : {"exponential", "linear"} or callable, default="exponential"
+        Worth of a label: 2**y - 1, y, or what a function of all labels returns
+        (numbers of at least 0).
+    discount : "log2" or callable, default="log2"
+        Factor of a rank: 1 / log2(1 + rank), or what a function of the ranks
+        1, 2, ... returns (numbers of at least 0 that never grow).
+    ties : {"average", "worst", "best", "order"}, default="average"
+        How equal scores count: by the exact mean over their orders, by their worst
+        or best order, or in row order.
+    empty : "skip" or float, default="skip"
+        What an undefined list counts as in the mean. If all are skipped the mean
+        is 0.0, with a warning.
+    average : {"mean", None}, default="mean"
+        None returns one value a list, NaN where undefined, in the order of
+        ``list_labels(groups)``.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weight of each row's list, constant inside a list.
+
+    Returns
+    -------
+    score : float or ndarray of shape (n_lists,)
+        Between 0 and 1, higher is better.
+
+    Raises
+    ------
+    ValueError
+        If groups are missing, lengths differ, values are not finite or labels are
+        negative.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If no list has a relevant row.
+
+    References
+    ----------
+    .. [1] K. Jarvelin, J. Kekalainen, "Cumulated gain-based evaluation of IR
+       techniques", ACM TOIS 20 (2002); the exponential gain is that of C. Burges et
+       al., "Learning to rank using gradient descent", ICML 2005.
+
+    Examples
+    --------
+    >>> from skrank.metrics import ndcg_score
+    >>> y, scores = [0, 1, 0, 2, 0], [0.1, 0.2, 0.3, 0.9, 0.5]
+    >>> round(ndcg_score(y, scores, groups=[1, 1, 1, 2, 2]), 4)
+    0.8155
+    >>> ndcg_score(y, scores, groups=[1, 1, 1, 2, 2], k=1, average=None)
+    array([0., 1.])
+    """
     check_average(average, empty)
     _check_options(k, gain, discount)
     tie = check_ties(ties)
@@ -41,28 +109,110 @@ def ndcg_score(
     return data.average(values, average, empty)
 
 
+def dcg_score(
+    y_true: Any,
+    y_score: Any,
+    groups: Any = None,
+    *,
+    k: int | None = None,
+    gain: str | Callable = "exponential",
+    discount: str | Callable = "log2",
+    ties: str = "average",
+    average: str | None = "mean",
+    sample_weight: Any = None,
+) -> Any:
+    r"""Return the discounted cumulative gain, averaged over lists.
+
+    .. math:: \mathrm{DCG} = \sum_{r \le k} \frac{2^{y_r} - 1}{\log_2(1 + r)}
+
+    over the ranks of a list [1]_. A list without a relevant row has 0.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Labels of at least 0, higher is better.
+    y_score : array-like of shape (n_rows,)
+        Scores; the largest of a list is ranked first.
+    groups : array-like of shape (n_rows,), default=None
+        One group label a row; None takes the index level "groups" of ``y_true``.
+    k : int, default=None
+        Last rank that counts; None counts all, and so does a list shorter than k.
+    gain : {"exponential", "linear"} or callable, default="exponential"
+        Worth of a label: 2**y - 1, y, or what a function of all labels returns
+        (numbers of at least 0).
+    discount : "log2" or callable, default="log2"
+        Factor of a rank: 1 / log2(1 + rank), or what a function of the ranks
+        1, 2, ... returns (numbers of at least 0 that never grow).
+    ties : {"average", "worst", "best", "order"}, default="average"
+        How equal scores count: by the exact mean over their orders, by their worst
+        or best order, or in row order.
+    average : {"mean", None}, default="mean"
+        None returns one value a list, in the order of ``list_labels(groups)``.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weight of each row's list, constant inside a list.
+
+    Returns
+    -------
+    score : float or ndarray of shape (n_lists,)
+        At least 0, higher is better, in units of the gain.
+
+    Raises
+    ------
+    ValueError
+        If groups are missing, lengths differ, values are not finite, labels are
+        negative, or the gain exceeds the largest float (labels above 1023).
+
+    References
+    ----------
+    .. [1] K. Jarvelin, J. Kekalainen, "Cumulated gain-based evaluation of IR
+       techniques", ACM TOIS 20 (2002); the exponential gain is that of C. Burges et
+       al., "Learning to rank using gradient descent", ICML 2005.
+
+    Examples
+    --------
+    >>> from skrank.metrics import dcg_score
+    >>> dcg_score([2, 0, 1], [3.0, 2.0, 1.0], groups=[7, 7, 7])
+    3.5
+    """
+    check_average(average)
+    _check_options(k, gain, discount)
+    tie = check_ties(ties)
+    data = scored_lists(y_true, y_score, groups, sample_weight, "dcg_score")
+    values = _discounted_gain(data, k, gain, discount, tie, "dcg_score")
+    with np.errstate(over="ignore"):
+        score = data.average(values, average, "skip")
+    if not np.isfinite(score).all():
+        raise ValueError(
+            "The discounted gain exceeds the largest float. Use gain='linear', "
+            "smaller labels, or ndcg_score, which takes labels of any size."
+        )
+    return score
+
+
 def _check_options(k: Any, gain: Any, discount: Any) -> None:
     """Raise ValueError for an unknown cut-off, gain or discount."""
     check_cutoff(k)
-    if not callable(gain) and gain not in ("exponential", "linear"):
+    if not callable(gain) and not _is_one_of(gain, "exponential", "linear"):
         raise ValueError(
             f"gain must be 'exponential', 'linear' or callable, got {gain!r}."
         )
-    if not callable(discount) and discount != "log2":
+    if not callable(discount) and not _is_one_of(discount, "log2"):
         raise ValueError(f"discount must be 'log2' or callable, got {discount!r}.")
+
+
+def _is_one_of(value: Any, *names: str) -> bool:
+    return isinstance(value, str) and value in names
 
 
 def _discounted_gain(
     data: ScoredLists, k: Any, gain: Any, discount: Any, tie: int, metric: str
 ) -> Floats:
     """Return the DCG of each list, over that of its best order for NDCG."""
-    labels = _gains(data.y, gain, metric)
-    factors = _factors(cutoff_of(k, data.grouping), discount)
     return discounted_gain(
-        labels,
+        _gains(data.y, gain, metric),
         data.scores,
         data.grouping.lists.offsets,
-        factors,
+        _factors(cutoff_of(k, data.grouping), discount),
         tie,
         gain != "exponential",
         metric == "ndcg_score",
@@ -104,11 +254,10 @@ def _factors(n_ranks: int, discount: Any) -> Floats:
             f"discount must return one factor per rank, got shape {factors.shape} "
             f"for {n_ranks} ranks."
         )
-    if not (
-        np.isfinite(factors).all() and factors[-1] >= 0 and factors[0] > 0
-    ) or np.any(factors[1:] > factors[:-1]):
+    falling = np.all(factors[1:] <= factors[:-1])
+    if not (falling and 0 < factors[0] < np.inf and factors[-1] >= 0):
         raise ValueError(
             "discount must return finite factors of at least 0 that never grow with "
-            f"the rank and start above 0, got {factors[:5]}..."
+            f"the rank and start above 0, got {factors[:5]} for the first ranks."
         )
     return factors
