@@ -386,6 +386,14 @@ def test_T50_labels_of_groups_do_not_matter():
     assert value == pytest.approx(expected, rel=TOL)
 
 
+def test_T58_a_model_that_learned_nothing_scores_as_a_random_order():
+    y, groups = [0, 0, 1, 0, 3, 0, 4, 0, 0], [0] * 7 + [1] * 2
+    value = ndcg_score(y, np.zeros(9), groups)
+    assert value == pytest.approx(0.6001768593817169, rel=TOL)
+    value = ndcg_score(y, np.zeros(9), groups, gain="linear")
+    assert value == pytest.approx(0.6503755565758812, rel=TOL)
+
+
 def test_T68_one_list_needs_saying_so():
     y = [1, 2, 3, 4, 5]
     assert ndcg_score(y, y, np.zeros(5)) == 1.0
