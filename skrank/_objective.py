@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
@@ -67,7 +68,7 @@ class Block:
         factors: Floats,
     ) -> None:
         self.X, self.source, self.rows = X, source, rows
-        self.X_transposed = None if X is None else X.T
+        self.X_transposed = None if X is None else _transposed(X)
         self.start, self.stop = start, stop
         self.lists, self.prepared, self.factors = lists, prepared, factors
         same = bool(np.all(factors == factors[0]))
@@ -294,7 +295,22 @@ def _row_view(X: Any, start: int, stop: int) -> Any:
     if not sparse.issparse(X):
         return X[start:stop]
     low, high = X.indptr[start], X.indptr[stop]
-    return sparse.csr_array(
-        (X.data[low:high], X.indices[low:high], X.indptr[start : stop + 1] - low),
-        shape=(stop - start, X.shape[1]),
+    view = sparse.csr_array((stop - start, X.shape[1]), dtype=X.dtype)
+    _share(
+        view, X.data[low:high], X.indices[low:high], X.indptr[start : stop + 1] - low
     )
+    return view
+
+
+def _transposed(X: Any) -> Any:
+    """Return the transpose without a copy."""
+    if not sparse.issparse(X):
+        return X.T
+    view = sparse.csc_array((X.shape[1], X.shape[0]), dtype=X.dtype)
+    _share(view, X.data, X.indices, X.indptr)
+    return view
+
+
+def _share(view: Any, data: NDArray, indices: NDArray, indptr: NDArray) -> None:
+    """Set the arrays of a sparse matrix; its constructor would copy parts of arrays."""
+    view.data, view.indices, view.indptr = data, indices, indptr

@@ -1,0 +1,213 @@
+"""The objective: its value, its gradient, and what they must not depend on."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import check_grad
+
+import skrank._objective as objective_module
+from skrank import Lists
+from skrank._objective import LinearObjective, is_memory_mapped
+from skrank.losses import ListMLE, ListNet, Loss
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
+
+
+@pytest.fixture
+def data(rng):
+    """Return X, y and the lists of 12 lists of 1 to 9 rows."""
+    lists = Lists(rng.integers(1, 10, size=12))
+    X = rng.standard_normal((lists.n_rows, 4))
+    return X, rng.integers(0, 3, size=lists.n_rows).astype(float), lists
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Cut even small tables into blocks."""
+    monkeypatch.setattr(objective_module, "SMALLEST_BLOCK_BYTES", 200)
+
+
+class Shift(Loss):
+    """A loss with two parameters of its own, quadratic in them."""
+
+    def prepare(self, y, lists):
+        return y
+
+    def extra_parameters(self, y, lists):
+        return np.array([0.5, -1.0])
+
+    def value_and_gradient(self, scores, prepared, lists, extra):
+        error = scores - prepared - extra[0]
+        value = lists.sum(error**2) / 2 + extra[1] ** 2 * lists.sizes
+        in_extra = np.column_stack((-lists.sum(error), 2 * extra[1] * lists.sizes))
+        return value, error, in_extra
+
+    def n_terms(self, prepared, lists):
+        return 2.0 * lists.sizes
+
+
+def by_hand(X, y, lists, loss, parameters, alpha, weights, divide):
+    """Return the objective list by list, as the formula has it."""
+    coef, extra = parameters[: X.shape[1]], parameters[X.shape[1] :]
+    total = 0.0
+    for q in range(lists.n_lists):
+        rows = slice(lists.offsets[q], lists.offsets[q + 1])
+        one = Lists([lists.sizes[q]])
+        given = (extra,) if len(extra) else ()
+        scores = np.array([float(np.dot(row, coef)) for row in X[rows]])
+        value = loss.value_and_gradient(scores, loss.prepare(y[rows], one), one, *given)
+        total += weights[q] / weights.sum() * value[0][0] / divide[q]
+    return total + alpha / 2 * sum(c**2 for c in coef)
+
+
+@pytest.mark.parametrize("loss", [ListMLE(), ListNet(), Shift()], ids=str)
+@pytest.mark.parametrize("normalize", [None, "size", "terms"])
+def test_the_value_is_the_weighted_mean_of_the_formula(
+    data, rng, loss, normalize, small_blocks
+):
+    X, y, lists = data
+    weights = rng.integers(0, 3, size=lists.n_lists) + 0.5
+    objective = LinearObjective(
+        X, y, lists, loss, alpha=0.7, weights=weights, normalize=normalize
+    )
+    assert len(objective.blocks) > 3
+    parameters = rng.standard_normal(len(objective.start))
+    divide = np.ones(lists.n_lists)
+    if normalize == "size":
+        divide = lists.sizes
+    elif normalize == "terms":
+        divide = np.maximum(loss.n_terms(loss.prepare(y, lists), lists), 1)
+    expected = by_hand(X, y, lists, loss, parameters, 0.7, weights, divide)
+    assert objective(parameters)[0] == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("loss", [ListMLE(), ListNet(), Shift()], ids=str)
+@pytest.mark.parametrize("normalize", [None, "size"])
+def test_the_gradient_is_the_slope_of_the_value(data, rng, loss, normalize):
+    X, y, lists = data
+    weights = rng.random(lists.n_lists)
+    objective = LinearObjective(
+        X, y, lists, loss, alpha=0.3, weights=weights, normalize=normalize
+    )
+    parameters = rng.standard_normal(len(objective.start))
+    gradient = objective(parameters)[1]
+    step = np.cbrt(np.finfo(float).eps)
+    for i, direction in enumerate(np.eye(len(parameters))):
+        above = objective(parameters + step * direction)[0]
+        below = objective(parameters - step * direction)[0]
+        # Central differences lose 2/3 of the digits.
+        assert gradient[i] == pytest.approx((above - below) / (2 * step), abs=1e-8)
+    error = check_grad(lambda p: objective(p)[0], lambda p: objective(p)[1], parameters)
+    assert error < 1e-5
+
+
+def test_extra_parameters_start_where_the_loss_says(data):
+    X, y, lists = data
+    objective = LinearObjective(X, y, lists, Shift(), alpha=0.0)
+    np.testing.assert_array_equal(objective.start, [0, 0, 0, 0, 0.5, -1.0])
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, 7])
+def test_any_number_of_threads_gives_the_same_bits(rng, n_jobs):
+    lists = Lists(rng.integers(1, 60, size=900))
+    X = rng.standard_normal((lists.n_rows, 30))
+    y = rng.integers(0, 4, size=lists.n_rows).astype(float)
+    coef = rng.standard_normal(30)
+    results = []
+    for jobs in (1, n_jobs):
+        objective = LinearObjective(X, y, lists, ListMLE(), alpha=0.1, n_jobs=jobs)
+        assert len(objective.blocks) > 7
+        with objective.running():
+            results.append(objective(coef))
+    assert results[0][0] == results[1][0]
+    np.testing.assert_array_equal(results[0][1], results[1][1])
+
+
+def test_a_fault_in_a_thread_reaches_the_caller(rng):
+    class Faulty(ListNet):
+        def value_and_gradient(self, scores, prepared, lists):
+            raise RuntimeError("broken loss")
+
+    lists = Lists(np.full(2000, 20))
+    X = rng.standard_normal((lists.n_rows, 10))
+    objective = LinearObjective(
+        X, np.zeros(lists.n_rows), lists, Faulty(), alpha=0.1, n_jobs=2
+    )
+    with objective.running(), pytest.raises(RuntimeError, match="broken loss"):
+        objective(np.zeros(10))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_layout_and_kind_of_x_do_not_matter(data, rng, dtype, order, small_blocks):
+    X, y, lists = data
+    X = np.array(X, dtype=dtype, order=order)
+    coef = rng.standard_normal(4)
+    value, gradient = LinearObjective(X, y, lists, ListMLE(), alpha=0.1)(coef)
+    X64 = np.ascontiguousarray(X, dtype=np.float64)
+    expected = LinearObjective(X64, y, lists, ListMLE(), alpha=0.1)(coef)
+    assert value == pytest.approx(expected[0], rel=1e-14)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("n_features", [6, 4000])
+def test_sparse_equals_dense(rng, n_features, small_blocks):
+    lists = Lists(rng.integers(1, 8, size=30))
+    X = sparse.random_array(
+        (lists.n_rows, n_features), density=2 / n_features, rng=rng, format="csr"
+    )
+    y = rng.integers(0, 3, size=lists.n_rows).astype(float)
+    coef = rng.standard_normal(n_features)
+    objective = LinearObjective(X, y, lists, ListMLE(), alpha=0.1)
+    assert objective.product_at_end == (n_features == 4000)
+    value, gradient = objective(coef)
+    expected = LinearObjective(X.toarray(), y, lists, ListMLE(), alpha=0.1)(coef)
+    assert value == pytest.approx(expected[0], rel=1e-14)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-14)
+
+
+def test_sparse_blocks_share_the_memory_of_x(rng, small_blocks):
+    lists = Lists([4] * 40)
+    X = sparse.random_array((160, 9), density=0.4, rng=rng, format="csr")
+    objective = LinearObjective(X, np.zeros(160), lists, ListNet(), alpha=0.1)
+    assert len(objective.blocks) > 3
+    for block in objective.blocks:
+        for view in (block.X, block.X_transposed):
+            assert np.shares_memory(view.data, X.data)
+            assert np.shares_memory(view.indices, X.indices)
+
+
+def test_rows_elsewhere_are_gathered_block_by_block(data, rng, small_blocks):
+    X, y, lists = data
+    rows = rng.permutation(lists.n_rows)
+    shuffled = np.empty_like(X)
+    shuffled[rows] = X
+    coef = rng.standard_normal(4)
+    for kind in (np.float64, np.float32):
+        apart = LinearObjective(
+            shuffled.astype(kind), y, lists, ListMLE(), alpha=0.1, rows=rows
+        )(coef)
+        together = LinearObjective(X.astype(kind), y, lists, ListMLE(), alpha=0.1)(coef)
+        assert apart[0] == together[0]
+        np.testing.assert_array_equal(apart[1], together[1])
+
+
+def test_blocks_hold_whole_lists_and_all_rows(data, small_blocks):
+    X, y, lists = data
+    objective = LinearObjective(X, y, lists, ListMLE(), alpha=0.1)
+    assert [block.start for block in objective.blocks[1:]] == [
+        block.stop for block in objective.blocks[:-1]
+    ]
+    assert objective.blocks[0].start == 0
+    assert objective.blocks[-1].stop == lists.n_rows
+    sizes = np.concatenate([block.lists.sizes for block in objective.blocks])
+    np.testing.assert_array_equal(sizes, lists.sizes)
+
+
+def test_a_memory_map_is_recognised_through_views(tmp_path):
+    mapped = np.memmap(tmp_path / "X", dtype=np.float64, mode="w+", shape=(6, 2))
+    assert is_memory_mapped(np.asarray(mapped)[1:4])
+    assert not is_memory_mapped(np.zeros((6, 2))[1:4])

@@ -1,0 +1,98 @@
+"""The solver: what it reaches, what it says, and that scales do not matter."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from skrank import Lists
+from skrank._objective import LinearObjective
+from skrank._solvers import minimize_lbfgs
+from skrank.losses import ListMLE, Loss
+
+
+class Scaled(Loss):
+    """A loss times a factor, plus a constant a list."""
+
+    def __init__(self, loss=None, factor=1.0, constant=0.0):
+        self.loss = loss
+        self.factor = factor
+        self.constant = constant
+
+    def prepare(self, y, lists):
+        return self.loss.prepare(y, lists)
+
+    def value_and_gradient(self, scores, prepared, lists):
+        value, gradient = self.loss.value_and_gradient(scores, prepared, lists)
+        return self.factor * value + self.constant, self.factor * gradient
+
+
+def problem(loss, alpha=0.1, seed=0):
+    rng = np.random.default_rng(seed)
+    lists = Lists(np.full(50, 8))
+    X = rng.standard_normal((lists.n_rows, 5))
+    y = rng.integers(0, 3, size=lists.n_rows).astype(float)
+    return LinearObjective(X, y, lists, loss, alpha=alpha)
+
+
+def solve(objective, **options):
+    options = {"tol": 1e-8, "ftol": 1e-15, "max_iter": 500, **options}
+    return minimize_lbfgs(objective, objective.start, **options)
+
+
+def test_the_gradient_at_the_end_is_within_tol_of_the_first():
+    objective = problem(ListMLE())
+    first = np.abs(objective(objective.start)[1]).max()
+    solution = solve(objective, tol=1e-6)
+    value, gradient = objective(solution.parameters)
+    assert np.abs(gradient).max() <= 1e-6 * first
+    assert solution.value == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("factor", "constant"), [(2.0**40, 0.0), (2.0**-40, 0.0), (1.0, 1e6)]
+)
+def test_factors_and_constants_of_a_loss_do_not_change_the_path(factor, constant):
+    plain = solve(problem(ListMLE(), alpha=0.1), tol=1e-4)
+    loss = Scaled(ListMLE(), factor, constant)
+    other = solve(problem(loss, alpha=0.1 * factor), tol=1e-4)
+    assert other.n_iter == plain.n_iter
+    # Powers of two change no digit; a constant of 1e6 leaves ten of them.
+    np.testing.assert_allclose(
+        other.parameters, plain.parameters, rtol=1e-13 if constant == 0 else 1e-4
+    )
+
+
+def test_a_limit_reached_is_told_with_advice():
+    with pytest.warns(ConvergenceWarning, match=r"after 2 iterations.*Raise max_iter"):
+        solution = solve(problem(ListMLE()), max_iter=2, name="Someone")
+    assert solution.n_iter == 2
+
+
+def test_nothing_to_learn_needs_no_iteration():
+    objective = problem(Scaled(ListMLE(), factor=0.0))
+    solution = solve(objective)
+    assert solution.n_iter == 0
+    assert not solution.parameters.any()
+
+
+def test_sums_that_overflow_are_told():
+    rng = np.random.default_rng(0)
+    X = np.full((20, 1), 1e308)
+    X[::2] *= -1
+    y = rng.permutation(20).astype(float)
+    objective = LinearObjective(X, y, Lists([20]), ListMLE(), alpha=0.1)
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(ValueError, match="not finite at zero weights"),
+    ):
+        solve(objective)
+
+
+def test_progress_is_shown_on_request(capsys):
+    solve(problem(ListMLE()), verbose=2, name="Someone")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("[Someone] zero weights: objective ")
+    assert lines[1].startswith("[Someone] iteration 2: objective ")
+    assert "stopped after" in lines[-1]
+    solve(problem(ListMLE()), name="Someone")
+    assert capsys.readouterr().out == ""
