@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from skrank._lists import Floats, Indices, Lists
 
 LEVEL = "groups"
-OTHER_NAMES = {"group", "group_id", "group_ids", "qid", "qids", "queries", "query_id"}
+OTHER_NAMES = {
+    *("group", "group_id", "group_ids", "qid", "qids"),
+    *("query", "queries", "query_id", "query_ids"),
+}
 SIZES_ADVICE = (
     " If these are list sizes, as LightGBM takes them, use "
     "groups=np.repeat(np.arange(len(sizes)), sizes)."
@@ -66,10 +69,7 @@ class Grouping:
         try:
             return np.array(sorted(range(len(labels)), key=labels.__getitem__))
         except TypeError:
-            first_rows = self.lists.starts
-            if self.rows is not None:
-                first_rows = self.rows[first_rows]
-            return np.argsort(first_rows, kind="stable")
+            return None
 
 
 def find_groups(y: Any, groups: Any, method: str) -> Any:
@@ -100,6 +100,9 @@ def find_groups(y: Any, groups: Any, method: str) -> Any:
             raise ValueError(missing_groups_message(method))
         return indexed
     if indexed is not None and not _same_labels(indexed, groups):
+        # Missing values and another length have better advice of their own.
+        group_rows(groups, len(indexed))
+        group_rows(indexed)
         raise ValueError(
             f"{method} was given groups= that differ from the index level '{LEVEL}' "
             "of y. Pass only one of the two. (To split by something coarser than the "
@@ -112,7 +115,10 @@ def find_groups(y: Any, groups: Any, method: str) -> Any:
 def groups_on_index(y: Any) -> Any:
     """Return the index level named "groups" of a pandas object, else None."""
     index = getattr(y, "index", None)
-    if LEVEL in (getattr(index, "names", None) or ()):
+    names = getattr(index, "names", None) or ()
+    if index is not None and any(
+        isinstance(name, str) and name == LEVEL for name in names
+    ):
         return index.get_level_values(LEVEL)
     return None
 
@@ -161,7 +167,8 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
     -------
     grouping : Grouping
         Lists in row order where each list's rows are together, else in the order of
-        their labels (of first appearance for labels that are coded as objects).
+        their labels (of first appearance for labels that are coded as objects). Rows
+        keep their order inside a list.
 
     Raises
     ------
@@ -181,7 +188,7 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
     if len(labels) == 0:
         raise ValueError("groups is empty; it needs one group label per row.")
     kind = labels.dtype.kind
-    if kind in "OV":
+    if kind == "O":
         codes, values = _code_objects(labels)
     else:
         if kind in "fc":
@@ -189,20 +196,19 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
         elif kind in "mM":
             _refuse_missing(int(np.isnat(labels).sum()))
         codes, values = labels, None
-    change = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    starts = np.concatenate(([0], change))
-    run_labels = codes[starts]
-    together = bool(np.all(run_labels[1:] > run_labels[:-1])) or (
-        len(np.unique(run_labels)) == len(run_labels)
-    )
-    if together:
-        lists = Lists(np.diff(starts, append=len(codes)))
-        named = run_labels if values is None else values[run_labels]
-        return Grouping(lists, None, named)
+    starts = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
+    sizes = np.diff(starts, append=len(codes))
+    runs = codes[starts]
     if values is None:
-        codes, values = _code_sortable(labels)
-    rows = np.argsort(codes, kind="stable")
-    return Grouping(Lists(np.bincount(codes)), rows, values)
+        if bool(np.all(runs[1:] > runs[:-1])):
+            return Grouping(Lists(sizes), None, runs)
+        run_codes, values = _code_sortable(runs)
+    else:
+        run_codes = runs
+    if len(values) == len(runs):
+        return Grouping(Lists(sizes), None, values[run_codes])
+    codes = np.repeat(run_codes, sizes)
+    return Grouping(Lists(np.bincount(codes)), _stable_order(codes), values)
 
 
 def list_labels(groups: Any) -> NDArray:
@@ -334,7 +340,11 @@ def with_groups(y: Any, groups: Any) -> Any:
         raise ValueError(f"y must be one-dimensional, got shape {values.shape}.")
     group_rows(groups, len(values))
     labels = _one_dimensional(groups)
-    index = pd.Index(labels, name=LEVEL, tupleize_cols=False)
+    if labels.dtype == np.float16:
+        labels = labels.astype(np.float32)  # pandas has no index of half floats
+    # Named for objects, lest pandas turn them into dates, strings or a MultiIndex.
+    dtype = object if labels.dtype.kind == "O" else None
+    index = pd.Index(labels, dtype=dtype, name=LEVEL, tupleize_cols=False)
     return pd.Series(values, index=index)
 
 
@@ -342,13 +352,20 @@ def _one_dimensional(groups: Any) -> NDArray:
     """Return groups as a one-dimensional array without changing any label."""
     if isinstance(groups, np.ma.MaskedArray):
         _refuse_missing(int(np.ma.getmaskarray(groups).sum()))
-    if isinstance(groups, str | bytes) or not isinstance(groups, Iterable):
+    if isinstance(groups, str | bytes) or np.isscalar(groups) or groups is None:
         raise ValueError(
             f"groups must hold one label per row, got {groups!r}. To rank all rows "
             "as one list pass groups=np.zeros(len(y))."
         )
     if hasattr(groups, "__array__"):
         labels = np.asarray(groups)
+    elif getattr(groups, "ndim", 1) != 1:
+        labels = groups  # a sparse matrix, refused below
+    elif isinstance(groups, Set | Mapping) or not isinstance(groups, Collection):
+        raise ValueError(
+            "groups must be an array or a list with one label per row, got "
+            f"{type(groups).__name__}, which has no rows."
+        )
     else:
         # np.asarray would turn [1, "1"] into strings and flatten tuples.
         labels = np.fromiter(groups, dtype=object)
@@ -371,6 +388,9 @@ def _one_dimensional(groups: Any) -> NDArray:
             "label per row, such as groups[:, 0]; for a combination of columns pass "
             "a list of tuples."
         )
+    if labels.dtype.kind in "VT":
+        # Records become tuples; strings may hold an object for missing ones.
+        labels = np.fromiter(labels.tolist(), dtype=object, count=len(labels))
     return labels
 
 
@@ -383,9 +403,11 @@ def _refuse_missing(n_missing: int) -> None:
 
 
 def _is_missing(label: Any) -> bool:
-    """Tell None, NaN, NaT and pandas.NA from other labels."""
+    """Tell None, NaN, NaT and pandas.NA, or a tuple that holds one, from labels."""
     if label is None:
         return True
+    if isinstance(label, tuple):
+        return any(map(_is_missing, label))
     pandas = sys.modules.get("pandas")
     if pandas is not None and label is pandas.NA:
         return True
@@ -396,29 +418,27 @@ def _is_missing(label: Any) -> bool:
 
 
 def _code_objects(labels: NDArray) -> tuple[Indices, NDArray]:
-    """Number labels by a dictionary, in the order of first appearance."""
-    numbers: dict[Any, int] = {}
-    if labels.dtype.kind == "V":
-        labels = np.fromiter(labels.tolist(), dtype=object)
-    number_of = numbers.setdefault
+    """Return a number for each label, in the order of first appearance."""
+    sequence = labels.tolist()
     try:
-        codes = np.fromiter(
-            (number_of(label, len(numbers)) for label in labels.tolist()),
-            dtype=np.intp,
-            count=len(labels),
-        )
+        numbers = {
+            label: number for number, label in enumerate(dict.fromkeys(sequence))
+        }
     except TypeError as error:
         raise ValueError(
             f"groups must hold hashable labels ({error}). Use strings, numbers or "
             "tuples."
         ) from error
+    codes = np.fromiter(
+        map(numbers.__getitem__, sequence), dtype=np.intp, count=len(sequence)
+    )
     missing = [number for label, number in numbers.items() if _is_missing(label)]
     _refuse_missing(int(np.isin(codes, missing).sum()) if missing else 0)
     return codes, np.fromiter(numbers, dtype=object, count=len(numbers))
 
 
 def _code_sortable(labels: NDArray) -> tuple[Indices, NDArray]:
-    """Number labels in sorted order, by a table where they are close integers."""
+    """Return a number for each label, in sorted order of labels."""
     if labels.dtype.kind in "iu":
         low, high = int(labels.min()), int(labels.max())
         if high - low <= 4 * len(labels):
@@ -426,16 +446,39 @@ def _code_sortable(labels: NDArray) -> tuple[Indices, NDArray]:
             shifted = (wide - wide.dtype.type(low)).astype(np.intp)
             present = np.zeros(high - low + 1, dtype=bool)
             present[shifted] = True
-            codes = np.cumsum(present)[shifted] - 1
+            codes = (np.cumsum(present) - 1)[shifted]
             values = np.flatnonzero(present).astype(wide.dtype)
             return codes, (values + wide.dtype.type(low)).astype(labels.dtype)
+    if labels.dtype.kind in "SU":
+        # Hashing all and sorting the distinct ones beats sorting all.
+        codes, seen = _code_objects(labels)
+        values, first_seen = np.unique(seen.astype(labels.dtype), return_index=True)
+        number = np.empty_like(first_seen)
+        number[first_seen] = np.arange(len(values))
+        return number[codes], values
     values, codes = np.unique(labels, return_inverse=True)
     return codes, values
+
+
+def _stable_order(codes: Indices) -> Indices:
+    """Sort small non-negative integers, stably: by radix, 16 bits at a time."""
+    order = np.argsort(codes.astype(np.uint16), kind="stable")
+    for shift in range(16, int(codes.max()).bit_length(), 16):
+        digits = (codes >> shift).astype(np.uint16)[order]
+        order = order[np.argsort(digits, kind="stable")]
+    return order
 
 
 def _same_labels(a: Any, b: Any) -> bool:
     """Tell whether two sequences hold the same group labels row by row."""
     first, second = _one_dimensional(a), _one_dimensional(b)
-    if first.dtype.kind in "biuf" and second.dtype.kind in "biuf":
+    kinds = {first.dtype.kind, second.dtype.kind}
+    if kinds <= set("biu") or kinds == {"f"} or kinds == {"M"} or kinds == {"m"}:
         return bool(np.array_equal(first, second))
+    if kinds in ({"O", "M"}, {"O", "m"}):
+        dated, other = (first, second) if second.dtype == object else (second, first)
+        try:
+            return bool(np.array_equal(dated, other.astype(dated.dtype)))
+        except (TypeError, ValueError):
+            return False
     return first.tolist() == second.tolist()
