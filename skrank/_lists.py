@@ -53,7 +53,7 @@ class Lists:
             )
         if given.min() < 1:
             raise ValueError(f"sizes must be at least 1, got {given.min()}.")
-        self.sizes: Indices = given.astype(np.intp, copy=False)
+        self.sizes: Indices = given.astype(np.intp)
         self.offsets: Indices = np.zeros(given.size + 1, dtype=np.intp)
         np.cumsum(self.sizes, out=self.offsets[1:])
         self.starts: Indices = self.offsets[:-1]
@@ -67,24 +67,43 @@ class Lists:
         return self.n_lists
 
     def part(self, first: int, last: int) -> Lists:
-        """Return the lists ``first`` to ``last - 1`` as a partition of its own."""
+        """Return the lists ``first`` to ``last - 1`` as a partition of its own.
+
+        Ends with the last list where ``last`` goes beyond it.
+        """
         return Lists(self.sizes[first:last])
 
     def sum(self, values: ArrayLike) -> NDArray:
         """Return the sum of row values in each list, shape (n_lists,)."""
-        return np.add.reduceat(values, self.starts)
+        return np.add.reduceat(self._rows(values), self.starts)
 
     def max(self, values: ArrayLike) -> NDArray:
         """Return the largest row value in each list, shape (n_lists,)."""
-        return np.maximum.reduceat(values, self.starts)
+        return np.maximum.reduceat(self._rows(values), self.starts)
 
     def min(self, values: ArrayLike) -> NDArray:
         """Return the smallest row value in each list, shape (n_lists,)."""
-        return np.minimum.reduceat(values, self.starts)
+        return np.minimum.reduceat(self._rows(values), self.starts)
 
     def expand(self, values: ArrayLike) -> NDArray:
         """Return the value of each row's list, shape (n_rows,)."""
-        return np.repeat(values, self.sizes)
+        values = np.asarray(values)
+        if values.shape[:1] != (self.n_lists,):
+            raise ValueError(
+                f"needs one value for each of {self.n_lists} lists, got shape "
+                f"{values.shape}."
+            )
+        return np.repeat(values, self.sizes, axis=0)
+
+    def _rows(self, values: ArrayLike) -> NDArray:
+        """Return row values, since ``reduceat`` adds what is too long to the end."""
+        values = np.asarray(values)
+        if values.shape[:1] != (self.n_rows,):
+            raise ValueError(
+                f"needs one value for each of {self.n_rows} rows, got shape "
+                f"{values.shape}."
+            )
+        return values
 
     def softmax(self, scores: ArrayLike) -> tuple[Floats, Floats]:
         """Return softmax probabilities in each list, and each list's log-sum-exp.
@@ -103,6 +122,7 @@ class Lists:
         log_sum_exp : ndarray of shape (n_lists,)
             ``log sum_j exp(s_j)`` of each list.
         """
+        scores = np.asarray(scores, dtype=np.float64)
         top = self.max(scores)
         probabilities = scores - self.expand(top)
         np.exp(probabilities, out=probabilities)
@@ -134,7 +154,7 @@ class Levels:
     __slots__ = ("offsets", "order", "starts")
 
     def __init__(self, y: ArrayLike, lists: Lists) -> None:
-        worst_last = -np.asarray(y, dtype=np.float64)
+        worst_last = -lists._rows(np.asarray(y, dtype=np.float64))
         of_list = lists.expand(np.arange(lists.n_lists))
         self.order: Indices = np.lexsort((worst_last, of_list))
         sorted_labels = worst_last[self.order]
