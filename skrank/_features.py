@@ -11,6 +11,7 @@ from scipy import sparse
 from skrank._lists import Indices, Lists
 
 N_STEPS = 64
+STEP_BYTES = 2**24  # so that a large memory map is never gathered by large parts
 
 
 def constant_features(
@@ -40,7 +41,9 @@ def constant_features(
     never_stored = np.zeros(X.shape[1], dtype=bool)
     if is_sparse:
         never_stored = np.bincount(X.indices, minlength=X.shape[1]) == 0
-    step = max(1, -(-lists.n_lists // N_STEPS))
+    n_bytes = (X.data.nbytes + X.indices.nbytes) if is_sparse else X.nbytes
+    n_steps = max(N_STEPS, n_bytes // STEP_BYTES)
+    step = max(1, -(-lists.n_lists // n_steps))
     for first in range(0, lists.n_lists, step):
         part = lists.part(first, first + step)
         start = lists.offsets[first]
@@ -65,9 +68,12 @@ def _varied_sparse(
     X: Any, start: int, stop: int, part: Lists, open_: NDArray[np.bool_]
 ) -> Indices:
     """Return those of the open columns that vary inside a list of some CSR rows."""
-    low, high = X.indptr[start], X.indptr[stop]
-    columns, values = X.indices[low:high], X.data[low:high]
-    counts = np.diff(X.indptr[start : stop + 1])
+    block = X[start:stop]
+    if not block.has_canonical_format:
+        block = block.copy()  # the slice may be a view
+        block.sum_duplicates()
+    columns, values = block.indices, block.data
+    counts = np.diff(block.indptr)
     of_list = np.repeat(part.expand(np.arange(part.n_lists)), counts)
     kept = open_[columns] & (values != 0)
     columns, values, of_list = columns[kept], values[kept], of_list[kept]
