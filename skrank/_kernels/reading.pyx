@@ -62,24 +62,13 @@ cdef inline uint64_t multiply(uint64_t a, uint64_t b, uint64_t* low) noexcept no
 
 cdef inline int leading_zeros(uint64_t w) noexcept nogil:
     """Return the number of zero bits above the highest bit of w > 0."""
-    cdef int n = 0
-    if w >> 32 == 0:
-        n += 32
-        w <<= 32
-    if w >> 48 == 0:
-        n += 16
-        w <<= 16
-    if w >> 56 == 0:
-        n += 8
-        w <<= 8
-    if w >> 60 == 0:
-        n += 4
-        w <<= 4
-    if w >> 62 == 0:
-        n += 2
-        w <<= 2
-    if w >> 63 == 0:
-        n += 1
+    # Without branches, which would be guessed wrong as often as numbers differ.
+    cdef int n = (w >> 32 == 0) << 5
+    n += (w << n >> 48 == 0) << 4
+    n += (w << n >> 56 == 0) << 3
+    n += (w << n >> 60 == 0) << 2
+    n += (w << n >> 62 == 0) << 1
+    n += w << n >> 63 == 0
     return n
 
 
