@@ -3,5 +3,6 @@
 from skrank.losses.base import Loss
 from skrank.losses.listmle import ListMLE
 from skrank.losses.listnet import ListNet
+from skrank.losses.ranknet import RankNet
 
-__all__ = ["ListMLE", "ListNet", "Loss"]
+__all__ = ["ListMLE", "ListNet", "Loss", "RankNet"]

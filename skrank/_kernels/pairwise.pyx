@@ -1,0 +1,277 @@
+"""Logistic loss of pairs inside lists: a level against all lower ones, none stored.
+
+Rows come in the order of their levels, best level first. With m the middle of a
+list's scores and e = exp(s - m), a pair of a better row i and a worse row j has
+
+    x = e_j / e_i = exp(-d),   f = 1 + x,   loss = log f,   slope = x / f
+
+and a list's loss is one log of the product of its f, held as a fraction and a power of
+two. All terms are positive, so nothing cancels. Scores too far apart for x to be a
+number go pair by pair through exp(-|d|).
+"""
+
+from libc.math cimport exp, fabs, frexp, log, log1p
+
+import numpy as np
+
+cdef double WIDEST = 700.0  # range of scores for which every x is a number
+cdef double LOG2 = 0.693147180559945309417
+cdef enum:
+    STRIP = 64  # worse rows at a time: buffers that stay in the first-level cache
+
+
+cdef struct Product:
+    double fraction
+    long long exponent
+    Py_ssize_t used  # factors in the fraction
+    Py_ssize_t room  # factors that it can hold without overflow
+
+
+cdef inline void rescale(Product* product) noexcept nogil:
+    cdef int power
+    product.fraction = frexp(product.fraction, &power)
+    product.exponent += power
+    product.used = 0
+
+
+cdef inline double take_log(Product* product) noexcept nogil:
+    """Return the log of the product, and start a new one."""
+    cdef double value = log(product.fraction) + LOG2 * <double> product.exponent
+    product.fraction = 1.0
+    product.exponent = 0
+    product.used = 0
+    return value
+
+
+cdef double one_against(
+    double inverse,
+    double weight,
+    const double* e,
+    double* gradient,
+    Py_ssize_t n,
+    Product* product,
+) noexcept nogil:
+    """Add the pairs of a row with n worse rows; return the sum of their slopes.
+
+    Element by element first, then sums in two lanes: compilers make vectors of both
+    without leave to change the order of sums.
+    """
+    cdef double[STRIP] slopes, factors
+    cdef double x, f, total_a = 0.0, total_b = 0.0, product_a, product_b
+    cdef Py_ssize_t start = 0, count, j
+    while start < n:
+        count = min(min(n - start, STRIP), product.room)
+        if product.used + count > product.room:
+            rescale(product)
+        for j in range(count):
+            x = inverse * e[start + j]
+            f = 1.0 + x
+            x = x / f
+            factors[j] = f
+            slopes[j] = x
+            gradient[start + j] += weight * x
+        product_a = product_b = 1.0
+        for j in range(0, count - 1, 2):
+            total_a += slopes[j]
+            total_b += slopes[j + 1]
+            product_a *= factors[j]
+            product_b *= factors[j + 1]
+        if count & 1:
+            total_a += slopes[count - 1]
+            product_a *= factors[count - 1]
+        product.fraction *= product_a * product_b
+        product.used += count
+        start += count
+    return total_a + total_b
+
+
+cdef double one_against_curved(
+    double inverse,
+    double weight,
+    double v_better,
+    const double* e,
+    const double* v,
+    double* out,
+    Py_ssize_t n,
+) noexcept nogil:
+    """Add second derivatives times a direction v; return the better row's sum."""
+    cdef double total = 0.0, x, r, change
+    cdef Py_ssize_t j
+    for j in range(n):
+        x = inverse * e[j]
+        r = 1.0 / (1.0 + x)
+        change = (x * r) * r * (v_better - v[j])  # r * r may underflow
+        total += change
+        out[j] -= weight * change
+    return total
+
+
+cdef double one_against_far(
+    double score,
+    double weight,
+    const double* s,
+    double* gradient,
+    Py_ssize_t n,
+    double* value,
+) noexcept nogil:
+    """Do as one_against with scores however far apart, adding to the value."""
+    cdef double total = 0.0, distance, x, slope
+    cdef Py_ssize_t j
+    for j in range(n):
+        distance = score - s[j]
+        x = exp(-fabs(distance))
+        slope = (x if distance > 0.0 else 1.0) / (1.0 + x)
+        value[0] += weight * (log1p(x) - min(distance, 0.0))
+        total += slope
+        gradient[j] += weight * slope
+    return total
+
+
+cdef double one_against_far_curved(
+    double score,
+    double weight,
+    double v_better,
+    const double* s,
+    const double* v,
+    double* out,
+    Py_ssize_t n,
+) noexcept nogil:
+    """Do as one_against_curved with scores however far apart."""
+    cdef double total = 0.0, x, change
+    cdef Py_ssize_t j
+    for j in range(n):
+        x = exp(-fabs(score - s[j]))
+        change = x / ((1.0 + x) * (1.0 + x)) * (v_better - v[j])
+        total += change
+        out[j] -= weight * change
+    return total
+
+
+cdef inline double load(
+    const double* scores, const Py_ssize_t* order, Py_ssize_t n, double* s
+) noexcept nogil:
+    """Copy a list's scores by level, as e where they are near; return their range."""
+    cdef double low = scores[order[0]], high = low
+    cdef Py_ssize_t i
+    for i in range(n):
+        s[i] = scores[order[i]]
+        low = min(low, s[i])
+        high = max(high, s[i])
+    if high - low <= WIDEST:
+        for i in range(n):
+            s[i] = exp(s[i] - 0.5 * (low + high))
+    return high - low
+
+
+cdef double visit_list(
+    double* s,  # scores, or e where they are near
+    const double* v,  # NULL for the gradient, else the direction
+    double* out,
+    const Py_ssize_t* starts,
+    Py_ssize_t n_levels,
+    const double* gains,  # NULL for pairs that weigh 1
+    bint near,
+    Product* product,
+) noexcept nogil:
+    """Add all pairs of a list to its value, and to its gradient or product."""
+    cdef Py_ssize_t origin = starts[0], level, lower, upper, i, first, n
+    cdef double value = 0.0, far, weight = 1.0, total
+    for level in range(n_levels - 1):
+        lower = level + 1
+        while lower < n_levels:
+            upper = n_levels
+            if gains != NULL:
+                upper = lower + 1
+                weight = gains[level] - gains[lower]
+            first = starts[lower] - origin
+            n = starts[upper] - starts[lower]
+            far = 0.0
+            for i in range(starts[level] - origin, starts[level + 1] - origin):
+                if v == NULL and near:
+                    total = one_against(
+                        1.0 / s[i], weight, s + first, out + first, n, product
+                    )
+                elif v == NULL:
+                    total = one_against_far(
+                        s[i], weight, s + first, out + first, n, &far
+                    )
+                elif near:
+                    total = -one_against_curved(
+                        1.0 / s[i], weight, v[i], s + first, v + first, out + first, n
+                    )
+                else:
+                    total = -one_against_far_curved(
+                        s[i], weight, v[i], s + first, v + first, out + first, n
+                    )
+                out[i] -= weight * total
+            if near and v == NULL and gains != NULL:
+                far = weight * take_log(product)
+            value += far
+            lower = upper
+    if near and v == NULL and gains == NULL:
+        value = take_log(product)
+    return value
+
+
+def logistic(
+    const double[::1] scores,
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] level_starts,
+    const Py_ssize_t[::1] level_offsets,
+    const double[::1] level_gains,
+    const double[:] direction,
+    double[::1] values,
+    double[::1] out,
+):
+    """Add up weight * log(1 + exp(s_j - s_i)) over pairs, and differentiate.
+
+    Parameters
+    ----------
+    scores : array of shape (n_rows,)
+        Scores of the rows.
+    order, level_starts, level_offsets : arrays
+        As in :class:`skrank._lists.Levels`.
+    level_gains : array of shape (n_levels,) or None
+        A pair weighs the difference of the gains of its two levels; None: 1.
+    direction : array of shape (n_rows,) or None
+        None for values and gradient; else what to multiply the second derivative by.
+    values : array of shape (n_lists,)
+        Filled with the loss of each list, without ``direction``.
+    out : array of shape (n_rows,)
+        Filled with the gradient, or with the second derivative times ``direction``.
+    """
+    cdef Py_ssize_t n_lists = level_offsets.shape[0] - 1
+    cdef Py_ssize_t q, i, first, n, level, longest = 1
+    for q in range(n_lists):
+        first = level_starts[level_offsets[q]]
+        longest = max(longest, level_starts[level_offsets[q + 1]] - first)
+    cdef double[:, ::1] scratch = np.empty((3, longest))
+    cdef double* s = &scratch[0, 0]
+    cdef double* g = &scratch[1, 0]
+    cdef double* v = NULL if direction is None else &scratch[2, 0]
+    cdef const double* gains = NULL
+    cdef double reach
+    cdef Product product
+    product.fraction = 1.0
+    product.exponent = product.used = 0
+    with nogil:
+        for q in range(n_lists):
+            level = level_offsets[q]
+            first = level_starts[level]
+            n = level_starts[level_offsets[q + 1]] - first
+            reach = load(&scores[0], &order[first], n, s)
+            if reach <= WIDEST:
+                product.room = max(1, <Py_ssize_t> (WIDEST / (reach + LOG2)))
+            for i in range(n):
+                g[i] = 0.0
+            if v != NULL:
+                for i in range(n):
+                    v[i] = direction[order[first + i]]
+            if level_gains is not None:
+                gains = &level_gains[level]
+            values[q] = visit_list(
+                s, v, g, &level_starts[level], level_offsets[q + 1] - level,
+                gains, reach <= WIDEST, &product,
+            )
+            for i in range(n):
+                out[order[first + i]] = g[i]

@@ -1,0 +1,112 @@
+"""Logistic loss on pairs of rows with different labels (RankNet, Bradley-Terry)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skrank._kernels.pairwise import logistic
+from skrank._lists import Floats, Levels, Lists
+from skrank.losses.base import Loss
+
+
+class Pairs(NamedTuple):
+    """The pairs of each list: its levels, and the gain of each level if pairs weigh."""
+
+    levels: Levels
+    gains: Floats | None
+
+
+class RankNet(Loss):
+    r"""Logistic loss on the pairs of a list with different labels: Bradley-Terry.
+
+    .. math::
+
+        \ell(s) = \sum_{y_i > y_j} w_{ij} \log(1 + e^{-(s_i - s_j)})
+
+    Only the order of labels counts, unless pairs weigh their gains: see [1]_ for the
+    loss. It costs time in proportion to the number of pairs, and memory to that of
+    rows.
+
+    Parameters
+    ----------
+    pair_weight : {None, "gain"}, default=None
+        None: :math:`w_{ij} = 1`. "gain": :math:`w_{ij} = (2^{y_i} - 2^{y_j}) / D`
+        with D the DCG of the whole list in its best order, :math:`\sum_r (2^{y_{(r)}}
+        - 1) / \log_2(1 + r)`, for labels that are not negative. A list without gain
+        then has value 0.
+
+    References
+    ----------
+    .. [1] C. Burges, T. Shaked, E. Renshaw, A. Lazier, M. Deeds, N. Hamilton,
+       G. Hullender, "Learning to rank using gradient descent", ICML 2005, section 3.
+
+    Examples
+    --------
+    >>> from skrank.losses import RankNet
+    >>> round(RankNet()([0.0, 0.0, 0.0], [2, 1, 0], [7, 7, 7]) / 3, 6)
+    0.693147
+    """
+
+    def __init__(self, pair_weight=None):
+        self.pair_weight = pair_weight
+
+    def check_labels(self, y: Floats, lists: Lists) -> Floats:
+        """Refuse unknown pair weights, and negative labels for gains."""
+        if self.pair_weight not in (None, "gain"):
+            raise ValueError(
+                f"pair_weight must be None or 'gain', got {self.pair_weight!r}."
+            )
+        if self.pair_weight == "gain" and y.min() < 0:
+            raise ValueError(
+                "RankNet(pair_weight='gain') needs labels of at least 0, got "
+                f"{y.min()}: the gain 2**y - 1 would be negative. pair_weight=None "
+                "takes any labels."
+            )
+        return y
+
+    def prepare(self, y: Floats, lists: Lists) -> Pairs:
+        """Return the levels of each list, and their gains over the ideal DCG."""
+        levels = Levels(y, lists)
+        if self.pair_weight is None:
+            return Pairs(levels, None)
+        # Gains over 2**best, so that labels of thousands do not overflow.
+        best = lists.expand(lists.max(y))
+        gain = (np.exp2(y - best) * -np.expm1(-y * np.log(2.0)))[levels.order]
+        rank = np.arange(1, lists.n_rows + 1) - lists.expand(lists.starts)
+        ideal = lists.sum(gain / np.log2(1.0 + rank))
+        gain /= lists.expand(np.where(ideal > 0, ideal, 1.0))
+        return Pairs(levels, gain[levels.starts[:-1]])
+
+    def value_and_gradient(
+        self, scores: Floats, prepared: Pairs, lists: Lists
+    ) -> tuple[Floats, Floats]:
+        """Return values (n_lists,) and the gradient in the scores (n_rows,)."""
+        return _visit_pairs(scores, prepared, lists, None)
+
+    def n_terms(self, prepared: Pairs, lists: Lists) -> Floats:
+        """Return the number of pairs with different labels in each list."""
+        levels = prepared.levels
+        sizes = lists.sizes.astype(np.float64)
+        tied = np.add.reduceat(
+            levels.sizes.astype(np.float64) ** 2, levels.offsets[:-1]
+        )
+        return (sizes**2 - tied) / 2
+
+    def hessian_product(
+        self, scores: Floats, prepared: Pairs, lists: Lists, direction: Floats
+    ) -> Floats:
+        """Return the exact second derivative in the scores times a direction."""
+        return _visit_pairs(scores, prepared, lists, direction)[1]
+
+
+def _visit_pairs(
+    scores: Floats, pairs: Pairs, lists: Lists, direction: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return values and gradient, or with a direction the product with it."""
+    values, out = np.empty(lists.n_lists), np.empty(lists.n_rows)
+    levels, gains = pairs
+    order, starts, offsets = levels.order, levels.starts, levels.offsets
+    logistic(scores, order, starts, offsets, gains, direction, values, out)
+    return values, out
