@@ -1,0 +1,88 @@
+"""Every loss, once: its settings, what it may depend on, and a plain-loop oracle.
+
+A new loss is one or more entries of ``CASES``; all laws of test_all_losses.py follow.
+An oracle gets the scores and labels of one list as sequences of floats (and the values
+of the extra parameters, where there are some) and returns the list's value, written
+straight from the formula.
+"""
+
+from collections.abc import Callable
+from itertools import product
+from math import exp, fsum, log, log1p, log2
+from typing import NamedTuple
+
+from skrank.losses import ListNet, Loss, RankNet
+
+
+class Case(NamedTuple):
+    """A loss with its settings, and what the laws need to know about it."""
+
+    loss: Loss
+    oracle: Callable[..., float]
+    n_terms: Callable[[list], float] = lambda y: 1
+    row_order_of_ties: bool = False  # rows with equal labels depend on row order
+    negative_labels: bool = True
+
+    @property
+    def name(self):
+        return repr(self.loss).replace(" ", "")
+
+
+def softplus(t):
+    return max(t, 0.0) + log1p(exp(-abs(t)))
+
+
+def log_sum_exp(values):
+    top = max(values)
+    return top + log(fsum(exp(value - top) for value in values))
+
+
+def different_pairs(y):
+    """Return the pairs (i, j) of a better and a worse row."""
+    return [(i, j) for i, j in product(range(len(y)), repeat=2) if y[i] > y[j]]
+
+
+def cross_entropy(s, target):
+    total = log_sum_exp(s)
+    return fsum(p * (total - score) for p, score in zip(target, s, strict=True))
+
+
+def listnet_gain(s, y):
+    gain = [2**label - 1 for label in y]
+    total = sum(gain)
+    return cross_entropy(s, [g / total if total else 0.0 for g in gain])
+
+
+def listnet_softmax(temperature):
+    def oracle(s, y):
+        logs = [label / temperature for label in y]
+        return cross_entropy(s, [exp(t - log_sum_exp(logs)) for t in logs])
+
+    return oracle
+
+
+def ranknet(s, y):
+    return fsum(softplus(s[j] - s[i]) for i, j in different_pairs(y))
+
+
+def ranknet_gain(s, y):
+    gain = [2**label - 1 for label in y]
+    best_first = sorted(gain, reverse=True)
+    ideal = fsum(g / log2(1 + rank) for rank, g in enumerate(best_first, start=1))
+    return fsum(
+        (gain[i] - gain[j]) / ideal * softplus(s[j] - s[i])
+        for i, j in different_pairs(y)
+    )
+
+
+def n_pairs(y):
+    return len(different_pairs(y))
+
+
+CASES = [
+    Case(ListNet(), listnet_gain, negative_labels=False),
+    Case(ListNet("softmax"), listnet_softmax(1.0)),
+    Case(ListNet("softmax", temperature=0.3), listnet_softmax(0.3)),
+    Case(RankNet(), ranknet, n_pairs),
+    Case(RankNet("gain"), ranknet_gain, n_pairs, negative_labels=False),
+]
