@@ -159,7 +159,7 @@ cdef inline double load(
         high = max(high, s[i])
     if high - low <= WIDEST:
         for i in range(n):
-            s[i] = exp(s[i] - 0.5 * (low + high))
+            s[i] = exp(s[i] - (0.5 * low + 0.5 * high))
     return high - low
 
 
