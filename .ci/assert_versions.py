@@ -1,4 +1,4 @@
-"""Print the installed versions that a constraints file pins, and fail if one differs."""
+"""Print the installed versions of what a constraints file pins; fail if one differs."""
 
 import sys
 from importlib.metadata import version

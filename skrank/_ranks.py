@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_consistent_length
 
+from skrank._checks import finite_column
 from skrank._groups import find_groups, group_rows
 from skrank._lists import Floats, Levels
-from skrank.losses.base import as_floats
 
 METHODS = ("min", "max", "average", "dense", "ordinal")
 
@@ -48,8 +47,7 @@ def rank_within(
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
     groups = find_groups(scores, groups, "rank_within")
-    flat = as_floats(scores, "scores")
-    check_consistent_length(flat, groups)
+    flat = finite_column(scores, "scores")
     grouping = group_rows(groups, len(flat))
     lists = grouping.lists
     levels = Levels(grouping.gather(flat), lists)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank._lists import Floats
@@ -87,13 +88,14 @@ def minimize_lbfgs(
         value, gradient = objective(parameters)
         return (value - value_at_zero) / scale, gradient / scale
 
-    def report(intermediate_result):
-        report.n_iter += 1
-        if verbose > 0 and report.n_iter % verbose == 0:
-            value = intermediate_result.fun * scale + value_at_zero
-            print(f"[{name}] iteration {report.n_iter}: objective {value:.9g}")
+    numbers = count(1)
 
-    report.n_iter = 0
+    def report(intermediate_result: OptimizeResult) -> None:
+        number = next(numbers)
+        if verbose > 0 and number % verbose == 0:
+            value = intermediate_result.fun * scale + value_at_zero
+            print(f"[{name}] iteration {number}: objective {value:.9g}")
+
     if verbose > 0:
         print(f"[{name}] zero weights: objective {value_at_zero:.9g}")
     result = minimize(

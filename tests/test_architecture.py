@@ -8,12 +8,14 @@ import pytest
 
 import skrank
 
-BOTTOM = ("_lists", "_groups", "_kernels")
+BOTTOM = ("_lists", "_groups", "_kernels", "_checks")
 # What each unit may import besides itself. A new unit must be placed here.
 ARROWS = {
     "_lists": (),
     "_kernels": (),
     "_groups": ("_lists",),
+    "_checks": ("_lists",),
+    "_ranks": BOTTOM,
     "_features": BOTTOM,
     "losses": (*BOTTOM, "_features"),
     "metrics": (*BOTTOM, "_features"),

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank._checks import finite_column
 from skrank._features import constant_features
 from skrank._groups import find_groups, group_rows, list_weights, refuse_unknown
 from skrank._objective import LinearObjective, is_memory_mapped
@@ -21,7 +22,6 @@ from skrank.losses import ListMLE, Loss
 from skrank.metrics import pairwise_accuracy_score
 
 DEFAULT_FTOL = 64 * np.finfo(np.float64).eps
-LARGEST_EXACT = 2.0**53
 
 
 class LinearRanker(RankerMixin, BaseEstimator):
@@ -179,7 +179,7 @@ class LinearRanker(RankerMixin, BaseEstimator):
         grouping = group_rows(groups, len(y))
         lists = grouping.lists
         weights = list_weights(sample_weight, grouping)
-        y = grouping.gather(_as_labels(y))
+        y = grouping.gather(finite_column(y, "y"))
         rows = None
         if grouping.rows is not None:
             if not sparse.issparse(X) and is_memory_mapped(X):
@@ -284,13 +284,3 @@ class LinearRanker(RankerMixin, BaseEstimator):
                 "solver stops. Set alpha above 0.",
                 stacklevel=3,
             )
-
-
-def _as_labels(y):
-    """Return labels as float64, or raise where that would merge different ones."""
-    if y.dtype.kind in "iu" and y.size and max(-int(y.min()), int(y.max())) > 2**53:
-        raise ValueError(
-            f"y holds integers beyond 2**53 (largest {int(y.max())}), which float64 "
-            "cannot tell apart. Pass ranks or smaller labels."
-        )
-    return np.ascontiguousarray(y, dtype=np.float64)

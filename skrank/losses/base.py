@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
+from skrank._checks import equally_long, finite_column
 from skrank._groups import find_groups, group_rows
 from skrank._lists import Floats, Lists
 
@@ -121,9 +121,9 @@ class Loss(BaseEstimator):
             If lengths differ, groups are missing, or values are not finite.
         """
         groups = find_groups(y, groups, type(self).__name__)
-        scores = as_floats(scores, "scores")
-        labels = as_floats(y, "y")
-        check_consistent_length(scores, labels)
+        scores = finite_column(scores, "scores")
+        labels = finite_column(y, "y")
+        equally_long(scores, labels, ("scores", "y"))
         grouping = group_rows(groups, len(labels))
         lists = grouping.lists
         labels = self.check_labels(grouping.gather(labels), lists)
@@ -133,10 +133,3 @@ class Loss(BaseEstimator):
         scores = grouping.gather(scores)
         values = self.value_and_gradient(scores, prepared, lists, *given)[0]
         return float(np.mean(values))
-
-
-def as_floats(values: ArrayLike, name: str) -> Floats:
-    """Return one finite float64 a row, or raise with the argument's name."""
-    flat = column_or_1d(values)
-    array = check_array(flat, dtype=np.float64, ensure_2d=False, input_name=name)
-    return np.ascontiguousarray(array)

@@ -89,7 +89,7 @@ class ListMLE(Loss):
                 f"last_level must be 'skip' or 'rank', got {self.last_level!r}."
             )
         if self.top_k is not None and not (
-            isinstance(self.top_k, Integral) and self.top_k >= 1
+            isinstance(self.top_k, Integral) and int(self.top_k) >= 1
         ):
             raise ValueError(
                 f"top_k must be None or an integer of at least 1, got {self.top_k!r}."

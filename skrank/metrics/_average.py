@@ -8,9 +8,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skrank._checks import equally_long, finite_column
 from skrank._groups import Grouping, find_groups, group_rows, list_weights
 from skrank._kernels.metrics import TIES
 from skrank._lists import Floats
@@ -76,13 +76,9 @@ def scored_lists(
     y_true: Any, y_score: Any, groups: Any, sample_weight: Any, metric: str
 ) -> ScoredLists:
     """Check labels, scores, groups and weights, and bring lists together."""
-    y = _finite_column(y_true, "y_true")
-    scores = _finite_column(y_score, "y_score")
-    if len(y) != len(scores):
-        raise ValueError(
-            f"y_true has {len(y)} entries and y_score has {len(scores)}; they need "
-            "one entry per row each."
-        )
+    y = finite_column(y_true, "y_true")
+    scores = finite_column(y_score, "y_score")
+    equally_long(y, scores, ("y_true", "y_score"))
     grouping = group_rows(find_groups(y_true, groups, metric), len(y))
     weights = list_weights(sample_weight, grouping)
     return ScoredLists(grouping.gather(y), grouping.gather(scores), grouping, weights)
@@ -94,7 +90,11 @@ def check_average(average: Any, empty: Any = "skip") -> None:
         raise ValueError(f"average must be 'mean' or None, got {average!r}.")
     if isinstance(empty, str) and empty == "skip":
         return
-    if isinstance(empty, bool) or not isinstance(empty, Real) or not np.isfinite(empty):
+    if (
+        isinstance(empty, bool)
+        or not isinstance(empty, Real)
+        or not np.isfinite(float(empty))
+    ):
         raise ValueError(f"empty must be 'skip' or a finite number, got {empty!r}.")
 
 
@@ -119,30 +119,3 @@ def cutoff_of(k: int | None, grouping: Grouping) -> int:
     """Return the largest rank that any list has within the cut-off."""
     longest = int(grouping.lists.sizes.max())
     return longest if k is None else min(int(k), longest)
-
-
-def _finite_column(values: Any, name: str) -> Floats:
-    """Return one finite float64 number a row."""
-    array: NDArray = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(
-            f"{name} must be one-dimensional, got shape {array.shape}. Pass one "
-            "number per row, all lists one after the other."
-        )
-    if array.size == 0:
-        raise ValueError(f"{name} is empty; it needs one number per row.")
-    if array.dtype.kind not in "biufO":
-        raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}.")
-    try:
-        column = np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold real numbers ({error}).") from error
-    # NaN and infinities show in the extremes, which are quicker than a mask.
-    if not (np.isfinite(column.min()) and np.isfinite(column.max())):
-        n_missing = int(np.isnan(column).sum())
-        n_infinite = int(np.isinf(column).sum())
-        raise ValueError(
-            f"{name} has {n_missing} NaN and {n_infinite} infinite values; drop or "
-            "replace them."
-        )
-    return column

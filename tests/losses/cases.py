@@ -11,7 +11,7 @@ from itertools import product
 from math import exp, fsum, log, log1p, log2
 from typing import NamedTuple
 
-from skrank.losses import ListNet, Loss, RankNet
+from skrank.losses import ListMLE, ListNet, Loss, RankNet
 
 
 class Case(NamedTuple):
@@ -75,11 +75,67 @@ def ranknet_gain(s, y):
     )
 
 
+def plackett_luce(loss):
+    """Return the oracle of ListMLE: stage by stage, as the formula has it."""
+
+    def oracle(s, y):
+        value = 0.0
+        for picked, left in stages(loss, y):
+            top = max(s[i] for i in left)
+            for n_picked, pick in enumerate(picked):
+                share = n_picked / len(picked) if loss.ties == "efron" else 0.0
+                total = fsum(
+                    exp(s[i] - top) * ((1 - share) if i in picked else 1.0)
+                    for i in left
+                )
+                value += log(total) + top - s[pick]
+        return value
+
+    return oracle
+
+
+def stages(loss, y):
+    """Return the rows picked at each stage that counts, and the rows left till then."""
+    best_first = sorted(range(len(y)), key=lambda i: -y[i])  # ties stay in row order
+    levels = [[i] for i in best_first]
+    if loss.ties in ("breslow", "efron"):
+        levels = [
+            [i for i in best_first if y[i] == label] for label in sorted(set(y))[::-1]
+        ]
+        if loss.last_level == "skip":
+            levels = levels[:-1]
+    found = []
+    done = 0
+    for level in levels:
+        if loss.top_k is None or done < loss.top_k:
+            found.append((level, best_first[done:]))
+        done += len(level)
+    return found
+
+
+def n_picked(loss):
+    return lambda y: sum(len(picked) for picked, _ in stages(loss, y))
+
+
+def listmle(*args, **settings):
+    loss = ListMLE(*args, **settings)
+    by_rows = loss.ties in ("order", "random")
+    return Case(loss, plackett_luce(loss), n_picked(loss), row_order_of_ties=by_rows)
+
+
 def n_pairs(y):
     return len(different_pairs(y))
 
 
 CASES = [
+    listmle(),
+    listmle("efron", last_level="rank"),
+    listmle("efron", top_k=2),
+    listmle("breslow"),
+    listmle("breslow", last_level="rank", top_k=3),
+    listmle("order"),
+    listmle("order", top_k=2),
+    listmle("random", random_state=0),
     Case(ListNet(), listnet_gain, negative_labels=False),
     Case(ListNet("softmax"), listnet_softmax(1.0)),
     Case(ListNet("softmax", temperature=0.3), listnet_softmax(0.3)),

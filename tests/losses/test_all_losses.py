@@ -321,9 +321,9 @@ def test_the_loss_can_be_cloned_pickled_and_typed_in_again(case):
     ("scores", "y", "groups", "complaint"),
     [
         ([0.0, 1.0], [1, 0], None, "no groups were given"),
-        ([0.0, np.nan], [1, 0], [0, 0], "scores contains NaN"),
-        ([0.0, 1.0], [1, np.inf], [0, 0], "y contains infinity"),
-        ([0.0, 1.0], [1, 0, 2], [0, 0, 0], "inconsistent numbers of samples"),
+        ([0.0, np.nan], [1, 0], [0, 0], "scores has 1 NaN"),
+        ([0.0, 1.0], [1, np.inf], [0, 0], "y has 0 NaN and 1 infinite"),
+        ([0.0, 1.0], [1, 0, 2], [0, 0, 0], "scores has 2 entries and y has 3"),
     ],
 )
 def test_bad_arguments_are_named(case, scores, y, groups, complaint):

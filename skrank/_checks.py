@@ -1,0 +1,74 @@
+"""Check columns of numbers that a caller passes, once, at the public door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank._lists import Floats
+
+LARGEST_EXACT = 2**53  # beyond it float64 merges neighbouring integers
+
+
+def finite_column(values: Any, name: str) -> Floats:
+    """Return one finite float64 number a row.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_rows,)
+        Real numbers.
+    name : str
+        The argument's name, for messages.
+
+    Returns
+    -------
+    column : ndarray of shape (n_rows,)
+        C-contiguous float64, not a copy where ``values`` is that already.
+
+    Raises
+    ------
+    ValueError
+        If ``values`` is empty, not one-dimensional, not real, not finite, or holds
+        integers that float64 cannot tell apart.
+    """
+    array: NDArray = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, got shape {array.shape}. Pass one "
+            "number per row, all lists one after the other."
+        )
+    if array.size == 0:
+        raise ValueError(f"{name} is empty; it needs one number per row.")
+    if array.dtype.kind not in "biufO":
+        raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}.")
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+        largest = max(-int(array.min()), int(array.max()))
+        if largest > LARGEST_EXACT:
+            raise ValueError(
+                f"{name} holds integers beyond 2**53 (up to {largest} in size), which "
+                "float64 cannot tell apart. Pass ranks or smaller numbers."
+            )
+    try:
+        column = np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold real numbers ({error}).") from error
+    # NaN and infinities show in the extremes, which are quicker than a mask.
+    if not (np.isfinite(column.min()) and np.isfinite(column.max())):
+        n_missing = int(np.isnan(column).sum())
+        n_infinite = int(np.isinf(column).sum())
+        raise ValueError(
+            f"{name} has {n_missing} NaN and {n_infinite} infinite values; drop or "
+            "replace them."
+        )
+    return column
+
+
+def equally_long(first: Floats, second: Floats, names: tuple[str, str]) -> None:
+    """Raise ValueError for two columns of different length."""
+    if len(first) != len(second):
+        raise ValueError(
+            f"{names[0]} has {len(first)} entries and {names[1]} has {len(second)}; "
+            "they need one entry per row each."
+        )

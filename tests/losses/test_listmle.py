@@ -1,0 +1,217 @@
+"""ListMLE: worked numbers, extreme scores, ties, and what it says about row order."""
+
+import json
+import warnings
+from itertools import permutations
+from math import exp, fsum, log
+
+import numpy as np
+import pytest
+
+from skrank import Lists
+from skrank.losses import ListMLE
+
+WORKED = {
+    "listmle": {"ties": "order"},
+    "listmle_top2": {"ties": "order", "top_k": 2},
+    "breslow": {"ties": "breslow", "last_level": "rank"},
+    "efron": {"ties": "efron", "last_level": "rank"},
+}
+
+
+def value_and_gradient(loss, scores, y):
+    lists = Lists([len(y)])
+    prepared = loss.prepare(np.asarray(y, dtype=float), lists)
+    values, gradient = loss.value_and_gradient(
+        np.asarray(scores, dtype=float), prepared, lists
+    )
+    return values[0], gradient
+
+
+def test_worked_numbers(shared):
+    cases = json.loads((shared / "cases/math_cases.json").read_text())["cases"]
+    seen = set()
+    for case in cases:
+        model = case["id"].split("/")[0]
+        if model not in WORKED:
+            continue
+        seen.add(model)
+        value, gradient = value_and_gradient(
+            ListMLE(**WORKED[model]), case["s"], case["y"]
+        )
+        # Scores of 800 leave 800 eps of a difference.
+        size = max(1.0, *map(abs, case["s"]))
+        assert value == pytest.approx(case["loss"], rel=1e-14, abs=1e-15)
+        np.testing.assert_allclose(gradient, case["grad_s"], atol=4e-16 * size)
+    assert seen == set(WORKED)
+
+
+def test_random_ties_are_right_on_average(shared):
+    """The mean over all orders of tied rows is the worked number."""
+    cases = json.loads((shared / "cases/math_cases.json").read_text())["cases"]
+    case = next(c for c in cases if c["id"] == "listmle_random_ties/ties")
+    worst_last = -np.asarray(case["y"])
+    strict = range(len(worst_last), 0, -1)
+    orders = {
+        tuple(np.lexsort((draw, worst_last)))
+        for draw in permutations(range(len(worst_last)))
+    }
+    assert len(orders) == 2**3
+    values = [
+        value_and_gradient(ListMLE("order"), np.take(case["s"], list(order)), strict)[0]
+        for order in orders
+    ]
+    assert np.mean(values) == pytest.approx(case["loss"], rel=1e-13)
+
+
+def test_random_ties_are_drawn_once_and_by_the_seed():
+    y, scores, groups = np.zeros(30), np.arange(30.0), np.repeat([0, 1, 2], 10)
+    first, again, other = (
+        ListMLE("random", random_state=seed)(scores, y, groups) for seed in (0, 0, 1)
+    )
+    assert first == again != other
+    lists = Lists([10, 10, 10])
+    drawn = ListMLE("random", random_state=0).check_labels(y, lists)
+    for q in range(3):
+        assert sorted(drawn[10 * q : 10 * q + 10]) == list(range(10))
+
+
+def test_random_ties_keep_the_order_of_labels():
+    y = np.array([2.0, 0.0, 2.0, 1.0, 0.0])
+    drawn = ListMLE("random", random_state=0).check_labels(y, Lists([5]))
+    assert set(drawn[[0, 2]]) == {3, 4}
+    assert drawn[3] == 2
+    assert set(drawn[[1, 4]]) == {0, 1}
+
+
+def log_sum_exp(values, weights=None):
+    weights = np.ones(len(values)) if weights is None else weights
+    top = np.max(values)
+    return top + log(
+        fsum(w * exp(v - top) for v, w in zip(values, weights, strict=True))
+    )
+
+
+def in_logarithms(loss, s, y):
+    """Return the loss from sums of logarithms, safe for any scores."""
+    value = 0.0
+    for label in sorted(set(y))[:0:-1]:
+        level = np.flatnonzero(y == label)
+        left = np.flatnonzero(y <= label)
+        for n_picked in range(len(level)):
+            share = n_picked / len(level) if loss.ties == "efron" else 0.0
+            weights = np.where(y[left] == label, 1 - share, 1.0)
+            value += log_sum_exp(s[left], weights) - s[level[n_picked]]
+    return value
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+@pytest.mark.parametrize("width", [40, 100, 300, 599, 601, 650, 2000, 1e5])
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_of_any_range(ties, width, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, size=40).astype(float)
+    scores = rng.uniform(0, width, size=40)
+    scores[:2] = 0, width
+    loss = ListMLE(ties)
+    value, gradient = value_and_gradient(loss, scores, y)
+    assert value == pytest.approx(in_logarithms(loss, scores, y), rel=1e-13)
+    assert np.isfinite(gradient).all()
+    # In logarithms a score of 1e5 leaves 1e5 eps of each probability.
+    assert abs(gradient.sum()) < 40 * max(width, 1) * np.finfo(float).eps
+
+
+def test_a_list_of_100_000_rows():
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal(100_000)
+    y = np.arange(100_000, 0, -1)
+    value, gradient = value_and_gradient(ListMLE(), scores, y)
+    below = np.logaddexp.accumulate(scores[::-1])[::-1]
+    assert value == pytest.approx(np.sum(below - scores), rel=1e-12)
+    before = np.logaddexp.accumulate(-below)
+    np.testing.assert_allclose(gradient, np.exp(scores + before) - 1, atol=1e-9)
+
+
+def test_T30_no_minus_infinity():
+    loss = ListMLE()
+    assert loss(np.float32([200, 0]), [1, 0], [0, 0]) == pytest.approx(0, abs=1e-13)
+    assert loss(np.float32([200, 0]), [0, 1], [0, 0]) == pytest.approx(200, rel=1e-15)
+    upward, group = np.arange(1000), np.zeros(1000)
+    assert loss(upward, upward, group) == pytest.approx(457.9908165201273, rel=1e-13)
+    assert loss(upward, -upward, group) == pytest.approx(499957.99081652984, rel=1e-13)
+
+
+def test_T32_no_overflow_at_1000():
+    for top in (1000, -1000):
+        value = ListMLE()([top, top - 1, top - 2], [2, 1, 0], [0, 0, 0])
+        assert value == pytest.approx(0.7208676519626, abs=1e-12)
+
+
+def test_T35_only_the_order_of_labels_counts():
+    rng = np.random.default_rng(0)
+    y, scores, groups = rng.integers(0, 4, 30), rng.standard_normal(30), np.zeros(30)
+    for ties in ("breslow", "efron"):
+        expected = ListMLE(ties)(scores, y, groups)
+        for same in (100 * y, y**2, np.exp(y)):
+            assert ListMLE(ties)(scores, same, groups) == expected
+
+
+def test_T37_labels_are_used():
+    right = log(1 + exp(-1) + exp(-2)) + log(1 + exp(-1))
+    assert right == pytest.approx(0.7208676519626)
+    wrong = log(exp(2) + exp(1) + 1) + log(exp(2) + exp(1)) - 0 - 1 + (2 - 2)
+    assert wrong == pytest.approx(3.7208676519627)
+    scores, groups = [1, 0, -1], [0, 0, 0]
+    assert ListMLE()(scores, [2, 1, 0], groups) == pytest.approx(right, rel=1e-14)
+    assert ListMLE()(scores, [0, 1, 2], groups) == pytest.approx(wrong, rel=1e-14)
+
+
+def test_T38_ties_have_one_value():
+    scores, y, groups = np.array([1.0, 0.0, -1.0]), np.array([1, 1, 0]), np.zeros(3)
+    strict = [ListMLE()(scores, labels, groups) for labels in ([2, 1, 0], [1, 2, 0])]
+    np.testing.assert_allclose(strict, [0.7208676520, 1.5345339755], atol=1e-10)
+    for order in permutations(range(3)):
+        rows = list(order)
+        efron = ListMLE("efron")(scores[rows], y[rows], groups)
+        breslow = ListMLE("breslow", "rank")(scores[rows], y[rows], groups)
+        assert efron == pytest.approx(1.2082704930, abs=1e-10)
+        assert breslow == pytest.approx(1.8152119289, abs=1e-10)
+
+
+def test_ties_by_order_say_what_share_of_stages_they_decide():
+    scores, groups = np.zeros(10), np.repeat([0, 1], 5)
+    y = [2, 1, 1, 0, 0, 4, 3, 2, 1, 0]
+    with pytest.warns(UserWarning, match="decides 20% of the stages"):
+        ListMLE("order")(scores, y, groups)
+    with pytest.warns(UserWarning, match="decides 17% of the stages"):
+        ListMLE("order", top_k=3)(scores, y, groups)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ListMLE("order", top_k=1)(scores, y, groups)
+        ListMLE("order")(scores, range(10), groups)
+        ListMLE("efron")(scores, y, groups)
+
+
+def test_a_list_with_one_label_tells_nothing_unless_ranked():
+    scores, y = [0.2, -0.4, 0.9], [1.0, 1.0, 1.0]
+    for ties in ("breslow", "efron"):
+        value, gradient = value_and_gradient(ListMLE(ties), scores, y)
+        assert value == 0
+        assert not gradient.any()
+        value, gradient = value_and_gradient(ListMLE(ties, "rank"), scores, y)
+        assert value > 0
+        assert gradient.all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"ties": "exact"}, "ties must be one of"),
+        ({"last_level": "drop"}, "last_level must be"),
+        ({"top_k": 0}, "top_k must be None or an integer of at least 1, got 0"),
+        ({"top_k": 1.5}, "got 1.5"),
+    ],
+)
+def test_settings_that_do_not_exist_are_refused(settings, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        ListMLE(**settings)([1, 0], [1, 0], [0, 0])
