@@ -69,8 +69,9 @@ BUDGET_HELP = """\
 seconds of fitting that a row of the table may be expected to take, all folds together
 (default: %(default)g; inf for no limit). Before the first fit, a trial fit to at most
 50 whole lists is timed and multiplied by the ratio of rows or of pairs of rows,
-whichever is larger, and by the number of folds. If that is too much, larger trials are
-made until one takes 1/20 of the budget. A fit that has begun is not stopped."""
+whichever is larger, and by the number of folds. If that is too much, it is repeated,
+and on more lists until a trial takes 1/20 of the budget. A fit that has begun is not
+stopped."""
 
 
 class Parser(argparse.ArgumentParser):

@@ -278,7 +278,7 @@ def _too_slow(
     """Say why a ranker is expected to take longer than the budget, if it is.
 
     Fits some whole lists and multiplies by the ratio of rows or of pairs, whichever
-    is larger. A trial that says no on thin evidence is repeated on more lists.
+    is larger. A trial that says no is repeated; if it was short, on more lists too.
     """
     if not np.isfinite(budget):
         return None
@@ -297,19 +297,25 @@ def _too_slow(
             factor = max(
                 factor, (sizes * (sizes - 1)).sum() / (part * (part - 1)).sum()
             )
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                seconds = _timed_fit(ranker, train.take(chosen[of_row]))[1]
-        except Exception:
-            return None  # the fit to all rows will tell
-        problem = _over_budget(
-            f"a fit to {n_sample} of {n_lists} lists",
-            seconds,
-            seconds * factor * n_fits,
-            budget,
-        )
-        if problem is None or seconds >= budget * ENOUGH:
+        part_of_train = train.take(chosen[of_row])
+        problem, fastest = None, np.inf
+        for _ in range(2):  # a first fit may pay for what is set up once
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    seconds = _timed_fit(ranker, part_of_train)[1]
+            except Exception:
+                return None  # the fit to all rows will tell
+            fastest = min(fastest, seconds)
+            problem = _over_budget(
+                f"a fit to {n_sample} of {n_lists} lists",
+                fastest,
+                fastest * factor * n_fits,
+                budget,
+            )
+            if problem is None:
+                return None
+        if fastest >= budget * ENOUGH:
             return problem
         n_sample *= GROWTH
     return None

@@ -106,7 +106,7 @@ def test_a_trial_on_few_lists_rules_out_a_ranker_over_the_budget(clock):
     over = compare({"a": Costly(1.0, clock)}, [fold], {"n": ndcg}, budget=5999).results[
         "a"
     ]
-    assert clock.rows == [500]
+    assert clock.rows == [500, 500]
     assert over.values == {}
     assert "50 of 600 lists took 500 s" in over.problem
     assert "6e+03 s, over the budget of 5999 s" in over.problem
@@ -124,7 +124,7 @@ def test_a_trial_is_scaled_by_pairs_where_lists_differ_in_length(clock):
     )
     options = {"budget": 70.0, "random_state": seed}
     result = compare({"a": Costly(1.0, clock)}, [fold], {}, **options).results["a"]
-    assert clock.rows == [6]
+    assert clock.rows == [6, 6]
     # By rows 140 s, by pairs 6 s * (20 + 4950) / 3.
     assert f"{6 * 4970 / 3:.3g} s" in result.problem
 
@@ -140,12 +140,27 @@ def test_a_trial_on_thin_evidence_is_repeated_on_more_lists(clock):
     rankers = {"a": Slow(0.0, clock)}
     # 80 times 5 s are too much, but 5 s are not yet a twentieth of the budget.
     result = compare(rankers, [fold], {"n": ndcg}, budget=150.0).results["a"]
-    assert clock.rows == [500, 2000, 40000]
+    assert clock.rows == [500, 500, 2000, 40000]
     assert result.problem is None
     clock.rows.clear()
     result = compare(rankers, [fold], {"n": ndcg}, budget=90.0).results["a"]
-    assert clock.rows == [500]
+    assert clock.rows == [500, 500]
     assert "50 of 4000 lists took 5 s" in result.problem
+
+
+def test_what_a_first_fit_sets_up_does_not_count_against_a_ranker(clock):
+    class Imports(Costly):
+        def fit(self, X, y):
+            if not self.log.rows:
+                self.log.now += 1000.0
+            return super().fit(X, y)
+
+    X, y, groups = make_ranking(600, list_size=10, random_state=0)
+    fold = Fold(*(Ranked(X, y, groups),) * 2)
+    rankers = {"a": Imports(1.0, clock)}
+    result = compare(rankers, [fold], {"n": ndcg}, budget=6000.0).results["a"]
+    assert clock.rows == [500, 500, 6000]
+    assert result.seconds == [6000.0]
 
 
 def test_a_first_fold_that_shows_the_budget_cannot_hold_is_the_last(clock, data):
