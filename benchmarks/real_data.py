@@ -1,0 +1,172 @@
+"""Rankers on real lists: how the defaults were chosen, and what they reach.
+
+``python benchmarks/real_data.py choose`` tries settings on validation parts only;
+``python benchmarks/real_data.py report`` fits the defaults and scores test parts. Both
+print the tables of doc/defaults.md. The data lie in the folder ``shared`` beside the
+repository, or where SKRANK_SHARED says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import warnings
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
+from sklearn.preprocessing import StandardScaler
+
+from skrank import ListMLERanker, ListNetRanker, RankNetRanker
+from skrank.datasets import load_letor
+from skrank.metrics import ndcg_score
+from skrank.model_selection import QueryKFold
+
+SHARED = Path(
+    os.environ.get("SKRANK_SHARED", Path(__file__).resolve().parents[2] / "shared")
+)
+ALPHAS = np.logspace(-3, 1, 5)
+
+
+def join(parts):
+    """Return parts one after the other; list labels do not repeat between parts."""
+    X, y, groups = zip(*parts, strict=True)
+    return np.concatenate(X), np.concatenate(y), np.concatenate(groups)
+
+
+def mq2008():
+    """Return the five parts."""
+    return load_letor([SHARED / f"data/mq2008/S{i}.txt.gz" for i in range(1, 6)])
+
+
+def lightgbm_example():
+    """Return the training and the test file."""
+    folder = SHARED / "data/lightgbm_lambdarank"
+    return load_letor([folder / "train.txt.gz", folder / "test.txt.gz"])
+
+
+def mslr_sample():
+    """Return the first 33 lists and the last 10."""
+    path = SHARED / "data/mslr_web10k_fold1_train5k/train.5k.txt.gz"
+    X, y, groups = load_letor(path)
+    late = np.isin(groups, list(dict.fromkeys(groups.tolist()))[33:])
+    return [(X[rows], y[rows], groups[rows]) for rows in (~late, late)]
+
+
+def trec_news():
+    """Return the training and the test file."""
+    folder = SHARED / "data/trec_news_2018"
+    return load_letor([folder / "train.txt", folder / "test.txt"])
+
+
+def folds_of(data, n_splits, seed=0):
+    """Return (train, test) pairs by list, cut at random."""
+    X, y, groups = data
+    splitter = QueryKFold(n_splits, shuffle=True, random_state=seed)
+    return [
+        tuple((X[rows], y[rows], groups[rows]) for rows in pair)
+        for pair in splitter.split(X, y, groups)
+    ]
+
+
+def validation_folds():
+    """Return (train, validation) pairs of each set, none of which holds a test list."""
+    parts = mq2008()
+    rounds = [[parts[(f + i) % 5] for i in range(4)] for f in range(5)]
+    return {
+        "MQ2008": [(join(four[:3]), four[3]) for four in rounds],
+        "LightGBM": folds_of(lightgbm_example()[0], 5),
+        "MSLR": folds_of(mslr_sample()[0], 5),
+        "TREC News": folds_of(trec_news()[0], 5),
+    }
+
+
+def test_folds():
+    """Return (train, test) pairs of each set."""
+    parts = mq2008()
+    others = [[part for j, part in enumerate(parts) if j != i] for i in range(5)]
+    return {
+        "MQ2008": [
+            (join(train), test) for train, test in zip(others, parts, strict=True)
+        ],
+        "LightGBM": folds_of(join(lightgbm_example()), 5),
+        "MSLR": folds_of(join(mslr_sample()), 5),
+        "TREC News": folds_of(join(trec_news()), 5),
+    }
+
+
+def ndcg_of_lists(estimator, folds, k=10):
+    """Return NDCG of each list, 0 where none is relevant, trained standardised."""
+    values = []
+    for (X, y, groups), (X_test, y_test, groups_test) in folds:
+        scaler = StandardScaler().fit(X)
+        model = clone(estimator)
+        given = {} if isinstance(model, Ridge) else {"groups": groups}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*constant inside every list")
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(scaler.transform(X), y, **given)
+        scores = model.predict(scaler.transform(X_test))
+        values.append(ndcg_score(y_test, scores, groups_test, k=k, average=None))
+    return np.nan_to_num(np.concatenate(values), nan=0.0)
+
+
+def settings():
+    """Yield a name and an estimator for everything that is tried."""
+    for ties, normalize in product(("efron", "breslow", "random"), (None, "size")):
+        ranker = ListMLERanker(ties, normalize=normalize)
+        if ties == "random":
+            ranker.set_params(random_state=0)
+        yield f"ListMLE {ties}, normalize {normalize}", ranker
+    for weight, normalize in product((None, "gain"), (None, "size", "terms")):
+        name = f"RankNet weight {weight}, normalize {normalize}"
+        yield name, RankNetRanker(weight, normalize=normalize)
+    for target, normalize in product(("gain", "softmax"), (None, "size")):
+        name = f"ListNet {target}, normalize {normalize}"
+        yield name, ListNetRanker(target, normalize=normalize)
+
+
+def choose():
+    """Print validation NDCG@10 of each setting, at alpha 0.1 and at the best alpha."""
+    sets = validation_folds()
+    print("| setting |", " | ".join(f"{name}: 0.1, best (alpha)" for name in sets), "|")
+    print("| --- |", " | ".join("---" for _ in sets), "|")
+    for name, ranker in settings():
+        cells = []
+        for folds in sets.values():
+            means = [
+                ndcg_of_lists(ranker.set_params(alpha=alpha), folds).mean()
+                for alpha in ALPHAS
+            ]
+            best = int(np.argmax(means))
+            cells.append(f"{means[2]:.4f}, {means[best]:.4f} ({ALPHAS[best]:g})")
+        print(f"| {name} |", " | ".join(cells), "|", flush=True)
+
+
+def report():
+    """Print test NDCG@10 of the defaults, and the paired t against Ridge."""
+    sets = test_folds()
+    ridge = {name: ndcg_of_lists(Ridge(), folds) for name, folds in sets.items()}
+    print("| ranker |", " | ".join(f"{name} (t)" for name in sets), "|")
+    print("| --- |", " | ".join("---" for _ in sets), "|")
+    print("| Ridge |", " | ".join(f"{v.mean():.4f}" for v in ridge.values()), "|")
+    rankers = [ListMLERanker(), RankNetRanker(), ListNetRanker()]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*order of rows in the data")
+        for ranker in [*rankers, ListMLERanker("order")]:
+            cells = []
+            for name, folds in sets.items():
+                values = ndcg_of_lists(ranker, folds)
+                t = stats.ttest_rel(values, ridge[name]).statistic
+                cells.append(f"{values.mean():.4f} ({t:+.1f})")
+            print(f"| {ranker} |", " | ".join(cells), "|", flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["choose", "report"])
+    {"choose": choose, "report": report}[parser.parse_args().what]()
