@@ -1,9 +1,11 @@
 """Scorers in scikit-learn's tools: the values equal hand-written loops."""
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
+from joblib.externals.cloudpickle import register_pickle_by_value
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import Ridge
@@ -30,6 +32,9 @@ from skrank.metrics import (
     pairwise_accuracy_score,
     pairwise_accuracy_scorer,
 )
+
+# Worker processes cannot import a test module by name.
+register_pickle_by_value(sys.modules[__name__])
 
 ALPHAS = [0.01, 100.0, 1e4]
 SCORERS = {
