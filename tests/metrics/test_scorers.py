@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from joblib.externals.cloudpickle import register_pickle_by_value
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import Ridge
@@ -32,6 +31,11 @@ from skrank.metrics import (
     pairwise_accuracy_score,
     pairwise_accuracy_scorer,
 )
+
+try:  # joblib's own copy, till joblib 1.5
+    from joblib.externals.cloudpickle import register_pickle_by_value
+except ImportError:
+    from cloudpickle import register_pickle_by_value
 
 # Worker processes cannot import a test module by name.
 register_pickle_by_value(sys.modules[__name__])
