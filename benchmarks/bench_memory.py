@@ -1,0 +1,50 @@
+"""Peak memory of a fit above X itself, as a share of 64 MB plus 80 bytes a row."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+N_ROWS, N_FEATURES, SIZE = 1_000_000, 50, 100
+
+# In a process of its own: the largest memory of a process never goes down again.
+FIT = """
+import resource, sys
+import numpy as np
+import skrank
+
+name, kind = sys.argv[1:]
+rng = np.random.default_rng(0)
+X = np.empty(({rows}, {features}), dtype=kind)
+for start in range(0, len(X), 10_000):
+    X[start : start + 10_000] = rng.standard_normal((10_000, {features}))
+y = rng.choice(5, size=len(X), p=[0.52, 0.32, 0.13, 0.02, 0.01])
+groups = np.repeat(np.arange(len(X) // {size}), {size})
+ranker = getattr(skrank, name)(max_iter=5, tol=0.1)
+ranker.fit(X[:1000], y[:1000], groups[:1000])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+ranker.fit(X, y, groups)
+print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+""".format(rows=N_ROWS, features=N_FEATURES, size=SIZE)
+
+
+def rows():
+    """Return (name, share of the allowance, target) of each ranker and kind of X."""
+    found = []
+    for name in ("ListMLERanker", "RankNetRanker", "ListNetRanker"):
+        for kind in ("float64", "float32"):
+            run = subprocess.run(
+                [sys.executable, "-W", "ignore", "-c", FIT, name, kind],
+                capture_output=True,
+                text=True,
+                check=True,
+                cwd="/",
+            )
+            share = int(run.stdout) / (64e6 + 80 * N_ROWS)
+            found.append((f"memory of a fit, {name}, {kind}", share, 1.0))
+    return found
+
+
+if __name__ == "__main__":
+    for name, share, target in rows():
+        print(f"{name:45} {share:5.2f} of the allowance (target {target})")
