@@ -8,24 +8,24 @@ import sys
 N_ROWS, N_FEATURES, SIZE = 1_000_000, 50, 100
 
 # In a process of its own: the largest memory of a process never goes down again.
-FIT = """
+FIT = f"""
 import resource, sys
 import numpy as np
 import skrank
 
 name, kind = sys.argv[1:]
 rng = np.random.default_rng(0)
-X = np.empty(({rows}, {features}), dtype=kind)
+X = np.empty(({N_ROWS}, {N_FEATURES}), dtype=kind)
 for start in range(0, len(X), 10_000):
-    X[start : start + 10_000] = rng.standard_normal((10_000, {features}))
+    X[start : start + 10_000] = rng.standard_normal((10_000, {N_FEATURES}))
 y = rng.choice(5, size=len(X), p=[0.52, 0.32, 0.13, 0.02, 0.01])
-groups = np.repeat(np.arange(len(X) // {size}), {size})
+groups = np.repeat(np.arange(len(X) // {SIZE}), {SIZE})
 ranker = getattr(skrank, name)(max_iter=5, tol=0.1)
 ranker.fit(X[:1000], y[:1000], groups[:1000])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 ranker.fit(X, y, groups)
 print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
-""".format(rows=N_ROWS, features=N_FEATURES, size=SIZE)
+"""
 
 
 def rows():
