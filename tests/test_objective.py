@@ -153,12 +153,15 @@ def test_layout_and_kind_of_x_do_not_matter(data, rng, dtype, order, small_block
     np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-15)
 
 
+def sparse_rows(rng, n_rows, n_features, density):
+    stored = rng.random((n_rows, n_features)) < density
+    return sparse.csr_array(stored * rng.standard_normal((n_rows, n_features)))
+
+
 @pytest.mark.parametrize("n_features", [6, 4000])
 def test_sparse_equals_dense(rng, n_features, small_blocks):
     lists = Lists(rng.integers(1, 8, size=30))
-    X = sparse.random_array(
-        (lists.n_rows, n_features), density=2 / n_features, rng=rng, format="csr"
-    )
+    X = sparse_rows(rng, lists.n_rows, n_features, density=2 / n_features)
     y = rng.integers(0, 3, size=lists.n_rows).astype(float)
     coef = rng.standard_normal(n_features)
     objective = LinearObjective(X, y, lists, ListMLE(), alpha=0.1)
@@ -171,7 +174,7 @@ def test_sparse_equals_dense(rng, n_features, small_blocks):
 
 def test_sparse_blocks_share_the_memory_of_x(rng, small_blocks):
     lists = Lists([4] * 40)
-    X = sparse.random_array((160, 9), density=0.4, rng=rng, format="csr")
+    X = sparse_rows(rng, 160, 9, density=0.4)
     objective = LinearObjective(X, np.zeros(160), lists, ListNet(), alpha=0.1)
     assert len(objective.blocks) > 3
     for block in objective.blocks:

@@ -111,7 +111,7 @@ def test_two_item_lists_equal_logistic_regression_on_differences():
     swapped = rng.random(80) < 0.4
     y[swapped] = y[swapped, ::-1]
     differences, first_wins = X[:, 0] - X[:, 1], y[:, 0] > y[:, 1]
-    model = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10)
+    model = LogisticRegression(C=1e12, fit_intercept=False, tol=1e-10)
     coef = model.fit(differences, first_wins).coef_[0]
     values, gradient = value_and_gradient((X @ coef).ravel(), y.ravel(), [2] * 80)
     probabilities = model.predict_proba(differences)

@@ -71,7 +71,9 @@ LABELS = {
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=str)
 def test_splits_are_those_of_scikit_learn_for_labels_that_sort(ours, theirs, labels):
-    expected = as_lists(theirs.split(X, Y, labels))
+    # numpy 2.0's isin, in scikit-learn's splitter, fails for unsigned labels.
+    codes = np.unique(labels, return_inverse=True)[1]
+    expected = as_lists(theirs.split(X, Y, codes))
     assert as_lists(ours.split(X, Y, labels)) == expected
     assert as_lists(ours.split(X, with_groups(Y, labels))) == expected
     assert as_lists(ours.split(X, Y, labels.tolist())) == expected
