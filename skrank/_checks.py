@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,10 @@ def finite_column(values: Any, name: str) -> Floats:
     Raises
     ------
     ValueError
-        If ``values`` is empty, not one-dimensional, not real, not finite, or holds
-        integers that float64 cannot tell apart.
+        If ``values`` is empty, not one-dimensional, not real, not finite, masked, or
+        holds integers that float64 cannot tell apart.
     """
+    refuse_masked(values, name)
     array: NDArray = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(
@@ -44,12 +46,13 @@ def finite_column(values: Any, name: str) -> Floats:
     if array.dtype.kind not in "biufO":
         raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}.")
     if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-        largest = max(-int(array.min()), int(array.max()))
-        if largest > LARGEST_EXACT:
-            raise ValueError(
-                f"{name} holds integers beyond 2**53 (up to {largest} in size), which "
-                "float64 cannot tell apart. Pass ranks or smaller numbers."
-            )
+        _refuse_inexact(max(-int(array.min()), int(array.max())), name)
+    elif array.dtype.kind == "O":
+        # float() would take "1" for a number.
+        if any(isinstance(value, str | bytes) for value in array):
+            raise ValueError(f"{name} must hold real numbers, got strings.")
+        integers = (abs(int(value)) for value in array if isinstance(value, Integral))
+        _refuse_inexact(max(integers, default=0), name)
     try:
         column = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -63,6 +66,23 @@ def finite_column(values: Any, name: str) -> Floats:
             "replace them."
         )
     return column
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise ValueError for masked entries, whose values scikit-learn would use."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        n_masked = int(np.ma.getmaskarray(values).sum())
+        raise ValueError(
+            f"{name} has {n_masked} masked entries; fill them or drop these rows."
+        )
+
+
+def _refuse_inexact(largest: int, name: str) -> None:
+    if largest > LARGEST_EXACT:
+        raise ValueError(
+            f"{name} holds integers beyond 2**53 (up to {largest} in size), which "
+            "float64 cannot tell apart. Pass ranks or smaller numbers."
+        )
 
 
 def equally_long(first: Floats, second: Floats, names: tuple[str, str]) -> None:
