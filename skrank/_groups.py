@@ -264,7 +264,12 @@ def list_weights(sample_weight: Any, grouping: Grouping) -> Floats | None:
     """
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    given = np.asarray(sample_weight)
+    if given.dtype.kind not in "biufO":
+        raise ValueError(
+            f"sample_weight must hold real numbers, got dtype {given.dtype}."
+        )
+    weights = given.astype(np.float64)
     lists = grouping.lists
     if weights.shape != (lists.n_rows,):
         raise ValueError(
@@ -287,7 +292,7 @@ def list_weights(sample_weight: Any, grouping: Grouping) -> Floats | None:
             f"the list. It varies in {int(varies.sum())} lists, such as {label!r}."
         )
     weights = weights[lists.starts]
-    if weights.sum() == 0:
+    if weights.max() == 0:
         raise ValueError("sample_weight is zero for every list.")
     return weights
 
