@@ -130,6 +130,8 @@ class LinearObjective:
     rows : ndarray of shape (n_rows,), default=None
         Row of ``X`` at each place in the order of the lists, for an ``X`` that is
         gathered block by block.
+    constant : ndarray of bool of shape (n_features,), default=None
+        Features that cannot rank, whose gradient is rounding alone: it is set to 0.
     n_jobs : int, default=1
         Number of threads inside :meth:`running`.
     """
@@ -145,14 +147,18 @@ class LinearObjective:
         weights: Floats | None = None,
         normalize: str | None = None,
         rows: Indices | None = None,
+        constant: NDArray[np.bool_] | None = None,
         n_jobs: int = 1,
     ) -> None:
-        self.X, self.loss, self.alpha, self.n_jobs = X, loss, alpha, n_jobs
+        self.X, self.lists, self.loss = X, lists, loss
+        self.alpha, self.n_jobs = alpha, n_jobs
         self.n_rows, self.n_features = X.shape
+        self.constant = constant
         self.extra_start = loss.extra_parameters(y, lists)
         if weights is None:
             weights = np.ones(lists.n_lists)
-        shares = weights / weights.sum()
+        shares = weights / weights.max()  # the sum of huge weights overflows
+        shares /= shares.sum()
         bounds = _block_bounds(X, lists)
         self.blocks = []
         for first, last in pairwise(bounds):
@@ -229,26 +235,30 @@ class LinearObjective:
         value, gradient = 0.0, np.zeros(len(parameters))
         for part_value, part_gradient in sums:
             value += part_value
-            gradient += part_gradient
+            gradient[len(gradient) - len(part_gradient) :] += part_gradient
+        in_coef = gradient[: self.n_features]
         if row_gradient is not None:
-            gradient[: self.n_features] += self.X.T @ row_gradient
+            in_coef += self.X.T @ row_gradient
+        if self.constant is not None:
+            in_coef[self.constant] = 0.0
         value += 0.5 * self.alpha * float(coef @ coef)
-        gradient[: self.n_features] += self.alpha * coef
+        in_coef += self.alpha * coef
         return value, gradient
 
     def _visit(
         self, part: Indices, coef: Floats, extra: Floats, row_gradient: Floats | None
     ) -> tuple[float, Floats]:
-        """Return the sums over some blocks, in their order."""
+        """Return the sums over some blocks, in their order.
+
+        The gradient in ``coef`` is left out where ``row_gradient`` is filled instead.
+        """
         blocks = [self.blocks[number] for number in part]
         value = 0.0
-        gradient = np.zeros(len(coef) + len(extra))
-        in_coef, in_extra = gradient[: len(coef)], gradient[len(coef) :]
+        n_here = len(coef) if row_gradient is None else 0
+        gradient = np.zeros(n_here + len(extra))
+        in_coef, in_extra = gradient[:n_here], gradient[n_here:]
         given = (extra,) if len(extra) else ()
-        buffer = None
-        if not sparse.issparse(self.X) and self.X.dtype != np.float64:
-            longest = max(block.stop - block.start for block in blocks)
-            buffer = np.empty((longest, self.n_features))
+        buffer = self._buffer(blocks)
         for block in blocks:
             X, X_transposed = block.features(buffer)
             result = self.loss.value_and_gradient(
@@ -265,6 +275,36 @@ class LinearObjective:
             else:
                 row_gradient[block.start : block.stop] = slope
         return value, gradient
+
+    def _buffer(self, blocks: list[Block]) -> Floats | None:
+        """Return room for the float64 rows of any of these blocks, if they need it."""
+        if sparse.issparse(self.X) or self.X.dtype == np.float64:
+            return None
+        longest = max(block.stop - block.start for block in blocks)
+        return np.empty((longest, self.n_features))
+
+    def rounding(self, parameters: Floats) -> float:
+        r"""Return a bound on what rounding alone adds to a gradient entry in ``coef``.
+
+        64 roundings of :math:`\sum_i |x_{ij}| (c_i + |r_i|)`, at the largest j, with
+        r the gradient in the scores and c what a list counts. Reads X once more.
+        """
+        coef = np.ascontiguousarray(parameters[: self.n_features])
+        extra = parameters[self.n_features :]
+        given = (extra,) if len(extra) else ()
+        total = np.zeros(self.n_features)
+        buffer = self._buffer(self.blocks)
+        for block in self.blocks:
+            X, X_transposed = block.features(buffer)
+            slope = self.loss.value_and_gradient(
+                X.dot(coef), block.prepared, block.lists, *given
+            )[1]
+            size = 1.0 + np.abs(slope)
+            block.scale_rows(size)
+            total += abs(X_transposed).dot(size)
+        if self.constant is not None:
+            total[self.constant] = 0.0
+        return 64.0 * float(np.finfo(np.float64).eps * total.max(initial=0.0))
 
 
 def is_memory_mapped(X: Any) -> bool:

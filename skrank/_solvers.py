@@ -69,7 +69,8 @@ def minimize_lbfgs(
     Warns
     -----
     ConvergenceWarning
-        If the solver stops for any reason but success.
+        If the solver stops for any reason but success, unless rounding is all that is
+        left of the gradient.
     """
     value_at_zero, gradient_at_zero = objective(objective.start)
     scale = float(np.max(np.abs(gradient_at_zero), initial=0.0))
@@ -119,7 +120,9 @@ def minimize_lbfgs(
             f"[{name}] stopped after {result.nit} iterations: objective {value:.9g}, "
             f"gradient {largest:.2g} of that at zero weights"
         )
-    if result.status != 0:
+    if result.status != 0 and not (
+        result.status == 2 and largest * scale <= objective.rounding(result.x)
+    ):
         if result.status == 1:
             advice = f"Raise max_iter (now {max_iter}), scale X, or raise alpha."
         else:
@@ -129,6 +132,6 @@ def minimize_lbfgs(
             f"(solver: {result.message}). The largest gradient entry is {largest:.2g} "
             f"of that at zero weights; tol asks for {tol:.2g}. {advice}",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,  # the caller of fit, which scikit-learn wraps
         )
     return Solution(result.x, value, int(result.nit))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from skrank._groups import find_groups
 from skrank.metrics import ndcg_score
 
 
@@ -49,4 +52,8 @@ class RankerMixin:
         ValueError
             If groups are missing, lengths differ or labels are negative.
         """
-        return ndcg_score(y, self.predict(X), groups, sample_weight=sample_weight)
+        groups = find_groups(y, groups, f"{type(self).__name__}.score")
+        # As an array, so that the metric does not compare the index once more.
+        return ndcg_score(
+            np.asarray(y), self.predict(X), groups, sample_weight=sample_weight
+        )

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._checks import finite_column
+from skrank._checks import finite_column, refuse_masked
 from skrank._features import constant_features
 from skrank._groups import find_groups, group_rows, list_weights, refuse_unknown
 from skrank._objective import LinearObjective, is_memory_mapped
@@ -161,12 +161,15 @@ class LinearRanker(RankerMixin, BaseEstimator):
         ------
         ValueError
             If groups are missing, differ from the index of ``y``, have another
-            length than ``X`` or miss values; if ``X`` or ``y`` hold NaN or infinity;
+            length than ``X`` or miss values; if ``X`` or ``y`` hold NaN, infinity or
+            masked entries; if ``y`` holds strings or integers beyond 2**53;
             if ``sample_weight`` varies inside a list.
         """
         name = type(self).__name__
         refuse_unknown(f"{name}.fit", unknown)
         groups = find_groups(y, groups, f"{name}.fit")
+        refuse_masked(X, "X")
+        refuse_masked(y, "y")
         X, y = validate_data(
             self,
             X,
@@ -174,7 +177,6 @@ class LinearRanker(RankerMixin, BaseEstimator):
             accept_sparse="csr",
             accept_large_sparse=True,
             dtype=[np.float64, np.float32],
-            y_numeric=True,
         )
         grouping = group_rows(groups, len(y))
         lists = grouping.lists
@@ -190,7 +192,7 @@ class LinearRanker(RankerMixin, BaseEstimator):
             warnings.warn(
                 f"{name}.fit: no list has two rows, so there is nothing to rank and "
                 "all weights stay 0. Check groups.",
-                stacklevel=2,
+                stacklevel=3,
             )
         constant = constant_features(X, lists, rows)
         if constant.any() and lists.sizes.max() > 1:
@@ -198,7 +200,7 @@ class LinearRanker(RankerMixin, BaseEstimator):
                 f"{name}.fit: {int(constant.sum())} of {len(constant)} features are "
                 "constant inside every list, so they cannot rank: their weights "
                 f"are 0. The first is column {int(np.argmax(constant))}.",
-                stacklevel=2,
+                stacklevel=3,
             )
         loss = self._loss()
         y = loss.check_labels(y, lists)
@@ -211,26 +213,25 @@ class LinearRanker(RankerMixin, BaseEstimator):
             weights=weights,
             normalize=self.normalize,
             rows=rows,
+            constant=constant,
             n_jobs=effective_n_jobs(self.n_jobs),
         )
         with objective.running():
             solution = minimize_lbfgs(
                 objective,
-                self._start(objective),
+                self._start(objective, constant),
                 tol=self.tol,
                 ftol=self.ftol,
                 max_iter=self.max_iter,
                 verbose=int(self.verbose),
                 name=name,
             )
-        coef = solution.parameters[: X.shape[1]].copy()
-        coef[constant] = 0.0
-        self.coef_ = coef
+        self.coef_ = solution.parameters[: X.shape[1]].copy()
         self.extra_ = solution.parameters[X.shape[1] :].copy()
         self.objective_ = solution.value
         self.n_iter_ = max(solution.n_iter, 1)
-        if self.alpha == 0 and coef.any():
-            self._warn_if_separated(X, y, lists, rows)
+        if self.alpha == 0 and self.coef_.any():
+            self._warn_if_separated(objective, y, rows)
         return self
 
     def predict(self, X):
@@ -246,8 +247,17 @@ class LinearRanker(RankerMixin, BaseEstimator):
         scores : ndarray of shape (n_rows,)
             ``X @ coef_``: larger is better inside a list. Scores of different lists
             do not compare.
+
+        Raises
+        ------
+        NotFittedError
+            If :meth:`fit` has not run.
+        ValueError
+            If ``X`` has another number or other names of features than in ``fit``, or
+            holds NaN, infinity or masked entries.
         """
         check_is_fitted(self)
+        refuse_masked(X, "X")
         X = validate_data(
             self,
             X,
@@ -258,21 +268,31 @@ class LinearRanker(RankerMixin, BaseEstimator):
         )
         return np.asarray(X @ self.coef_, dtype=np.float64)
 
-    def _start(self, objective):
+    def _start(self, objective, constant):
         """Return where the solver starts."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return objective.start
-        start = np.concatenate((self.coef_, self.extra_))
-        if len(start) != len(objective.start):
-            raise ValueError(
-                f"warm_start=True: the last fit had {len(self.coef_)} features and "
-                f"this one has {objective.n_features}. Use warm_start=False."
-            )
-        return start
+        for last, now, what in [
+            (self.coef_, objective.n_features, "features"),
+            (self.extra_, len(objective.extra_start), "parameters of the loss"),
+        ]:
+            if len(last) != now:
+                raise ValueError(
+                    f"warm_start=True: the last fit had {len(last)} {what} and this "
+                    f"one has {now}. Use warm_start=False."
+                )
+        return np.concatenate((np.where(constant, 0.0, self.coef_), self.extra_))
 
-    def _warn_if_separated(self, X, y, lists, rows):
-        """Warn if every pair is in order and nothing holds the weights back."""
-        scores = X @ self.coef_
+    def _warn_if_separated(self, objective, y, rows):
+        """Warn if every pair is in order and larger weights are better still."""
+        larger = np.concatenate((2.0 * self.coef_, self.extra_))
+        value, gradient = objective(larger)
+        # Some losses end at finite weights: there the value rises or the slope is 0.
+        rises = value > self.objective_ + 1e-12 * abs(self.objective_)
+        if rises or not gradient.any():
+            return
+        lists = objective.lists
+        scores = objective.X @ self.coef_
         if rows is not None:
             scores = scores[rows]
         of_list = lists.expand(np.arange(lists.n_lists))
@@ -282,5 +302,5 @@ class LinearRanker(RankerMixin, BaseEstimator):
                 f"{type(self).__name__}.fit: with alpha=0 the fit puts every pair of "
                 "rows in order, so no finite weights are best: they grow until the "
                 "solver stops. Set alpha above 0.",
-                stacklevel=3,
+                stacklevel=4,
             )
