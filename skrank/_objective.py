@@ -21,6 +21,8 @@ from skrank.losses.base import Loss
 BLOCK_BYTES = 3 * 2**19  # of X; about what a core keeps in its second-level cache
 SMALLEST_BLOCK_BYTES = 2**17  # below this the calls cost more than the products
 N_BLOCKS = 16  # of an X that is smaller than so many blocks of full size
+SAMPLED_BLOCKS, SAMPLED_ROWS = 4, 2048  # to see the spread of features
+NEAR = 10.0  # spreads that differ by less are treated alike
 N_PARTS = 32  # runs of blocks, the units of work handed to threads
 
 
@@ -276,6 +278,32 @@ class LinearObjective:
                 row_gradient[block.start : block.stop] = slope
         return value, gradient
 
+    def spread(self) -> Floats:
+        """Return the mean range of each feature inside a list, from a few rows.
+
+        Sparse features are taken to reach from 0 to their size. Features near the
+        median, or without variation among these rows, count as the median: small
+        differences of spread are no guide to the curvature.
+        """
+        total = np.zeros(self.n_features)
+        for block in self.blocks[:: -(-len(self.blocks) // SAMPLED_BLOCKS)]:
+            n_rows = min(block.stop - block.start, SAMPLED_ROWS)
+            X = block.features(None)[0][:n_rows]
+            if sparse.issparse(X):
+                size = np.abs(X.data) / n_rows
+                total += np.bincount(X.indices, size, minlength=self.n_features)
+                continue
+            starts = block.lists.starts[block.lists.starts < n_rows]
+            high = np.maximum.reduceat(X, starts, axis=0)
+            low = np.minimum.reduceat(X, starts, axis=0)
+            with np.errstate(over="ignore"):
+                total += np.mean(high - low, axis=0, dtype=np.float64)
+        known = (total > 0) & np.isfinite(total)
+        median = np.median(total[known]) if known.any() else 1.0
+        with np.errstate(over="ignore"):
+            share = np.clip(np.where(known, total, median) / median, 1e-100, 1e100)
+        return median * share / np.clip(share, 1 / NEAR, NEAR)
+
     def _buffer(self, blocks: list[Block]) -> Floats | None:
         """Return room for the float64 rows of any of these blocks, if they need it."""
         if sparse.issparse(self.X) or self.X.dtype == np.float64:
@@ -283,11 +311,12 @@ class LinearObjective:
         longest = max(block.stop - block.start for block in blocks)
         return np.empty((longest, self.n_features))
 
-    def rounding(self, parameters: Floats) -> float:
-        r"""Return a bound on what rounding alone adds to a gradient entry in ``coef``.
+    def rounding(self, parameters: Floats) -> Floats:
+        r"""Return a bound on what rounding alone adds to each entry of the gradient.
 
-        64 roundings of :math:`\sum_i |x_{ij}| (c_i + |r_i|)`, at the largest j, with
-        r the gradient in the scores and c what a list counts. Reads X once more.
+        64 roundings of :math:`\sum_i |x_{ij}| (c_i + |r_i|) + \alpha |w_j|`, with r the
+        gradient in the scores and c what a list counts; 0 for extra parameters. Reads X
+        once more.
         """
         coef = np.ascontiguousarray(parameters[: self.n_features])
         extra = parameters[self.n_features :]
@@ -302,9 +331,21 @@ class LinearObjective:
             size = 1.0 + np.abs(slope)
             block.scale_rows(size)
             total += abs(X_transposed).dot(size)
-        if self.constant is not None:
-            total[self.constant] = 0.0
-        return 64.0 * float(np.finfo(np.float64).eps * total.max(initial=0.0))
+        total += self.alpha * np.abs(coef)
+        bound = 64.0 * np.finfo(np.float64).eps * total
+        return np.append(bound, np.zeros(len(extra)))
+
+
+def linear_scores(X: Any, coef: Floats) -> Floats:
+    """Return ``X @ coef`` in float64, without a float64 copy of all of a float32 X."""
+    if sparse.issparse(X) or X.dtype == np.float64:
+        return np.asarray(X @ coef, dtype=np.float64)
+    scores = np.empty(X.shape[0])
+    step = max(1, BLOCK_BYTES // (X.itemsize * X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        part = np.asarray(X[start : start + step], dtype=np.float64)
+        scores[start : start + step] = part @ coef
+    return scores
 
 
 def is_memory_mapped(X: Any) -> bool:

@@ -34,9 +34,11 @@ def minimize_lbfgs(
 ) -> Solution:
     """Minimise an objective by SciPy's L-BFGS-B.
 
-    The solver sees the objective less its value at zero weights, divided by the
-    largest entry of its gradient there, so that ``tol`` and ``ftol`` mean the same
-    for every loss, and constants do not count.
+    The solver sees weights in units of the scores that they make: each is multiplied
+    by about the square root of the curvature along it, from the spread of its feature
+    and the penalty. It sees the objective less its value at zero weights, divided by
+    the largest entry of its gradient there. So ``tol`` and ``ftol`` mean the same for
+    every loss and every scale of a feature, and constants do not count.
 
     Parameters
     ----------
@@ -45,8 +47,8 @@ def minimize_lbfgs(
     start : ndarray of shape (n_parameters,)
         Where to start.
     tol : float
-        Stop when the largest entry of the gradient is at most this share of the
-        largest at zero weights.
+        Stop when the largest entry of the gradient, in these units, is at most this
+        share of the largest at zero weights.
     ftol : float
         Stop when an iteration lowers the scaled objective by less than this share.
     max_iter : int
@@ -73,21 +75,21 @@ def minimize_lbfgs(
         left of the gradient.
     """
     value_at_zero, gradient_at_zero = objective(objective.start)
-    scale = float(np.max(np.abs(gradient_at_zero), initial=0.0))
-    if not np.isfinite(value_at_zero + scale):
+    steepest = float(np.max(np.abs(gradient_at_zero), initial=0.0))
+    if not np.isfinite(value_at_zero + steepest):
         raise ValueError(
             f"The objective of {name} is not finite at zero weights. X holds values "
             "so large that sums over them overflow; scale X, for example with "
             "StandardScaler."
         )
-    if scale == 0.0:
-        if not start.any():
-            return Solution(start, value_at_zero, 0)
-        scale = 1.0
+    if steepest == 0.0 and not start.any():
+        return Solution(start, value_at_zero, 0)
+    units = _units(objective, gradient_at_zero)
+    scale = float(np.max(np.abs(gradient_at_zero) / units)) or 1.0
 
     def scaled(parameters: Floats) -> tuple[float, Floats]:
-        value, gradient = objective(parameters)
-        return (value - value_at_zero) / scale, gradient / scale
+        value, gradient = objective(parameters / units)
+        return (value - value_at_zero) / scale, gradient / units / scale
 
     numbers = count(1)
 
@@ -101,7 +103,7 @@ def minimize_lbfgs(
         print(f"[{name}] zero weights: objective {value_at_zero:.9g}")
     result = minimize(
         scaled,
-        start,
+        start * units,
         method="L-BFGS-B",
         jac=True,
         callback=report,
@@ -120,8 +122,9 @@ def minimize_lbfgs(
             f"[{name}] stopped after {result.nit} iterations: objective {value:.9g}, "
             f"gradient {largest:.2g} of that at zero weights"
         )
+    parameters = result.x / units
     if result.status != 0 and not (
-        result.status == 2 and largest * scale <= objective.rounding(result.x)
+        result.status == 2 and _is_rounding(objective, parameters)
     ):
         if result.status == 1:
             advice = f"Raise max_iter (now {max_iter}), scale X, or raise alpha."
@@ -134,4 +137,23 @@ def minimize_lbfgs(
             ConvergenceWarning,
             stacklevel=4,  # the caller of fit, which scikit-learn wraps
         )
-    return Solution(result.x, value, int(result.nit))
+    return Solution(parameters, value, int(result.nit))
+
+
+def _units(objective: LinearObjective, gradient_at_zero: Floats) -> Floats:
+    """Return the score that one unit of each parameter makes.
+
+    ``sqrt(spread_j^2 + alpha / slope)``: the penalty curves the objective too, in
+    proportion to the loss's own slope, which stands for its curvature.
+    """
+    spread = objective.spread()
+    slope = float(np.max(np.abs(gradient_at_zero[: len(spread)]) / spread, initial=0.0))
+    penalty = np.sqrt(objective.alpha) / np.sqrt(slope) if slope > 0 else 0.0
+    n_extra = len(gradient_at_zero) - len(spread)
+    return np.append(np.hypot(spread, penalty), np.ones(n_extra))
+
+
+def _is_rounding(objective: LinearObjective, parameters: Floats) -> bool:
+    """Tell whether rounding is all that is left of the gradient."""
+    gradient = np.abs(objective(parameters)[1])
+    return bool(np.all(gradient <= objective.rounding(parameters)))

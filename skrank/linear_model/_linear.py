@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skrank._checks import finite_column, refuse_masked
 from skrank._features import constant_features
 from skrank._groups import find_groups, group_rows, list_weights, refuse_unknown
-from skrank._objective import LinearObjective, is_memory_mapped
+from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
 from skrank._solvers import minimize_lbfgs
 from skrank.base import RankerMixin
 from skrank.losses import ListMLE, Loss
@@ -266,7 +266,7 @@ class LinearRanker(RankerMixin, BaseEstimator):
             dtype=[np.float64, np.float32],
             reset=False,
         )
-        return np.asarray(X @ self.coef_, dtype=np.float64)
+        return linear_scores(X, self.coef_)
 
     def _start(self, objective, constant):
         """Return where the solver starts."""
@@ -292,7 +292,7 @@ class LinearRanker(RankerMixin, BaseEstimator):
         if rises or not gradient.any():
             return
         lists = objective.lists
-        scores = objective.X @ self.coef_
+        scores = linear_scores(objective.X, self.coef_)
         if rows is not None:
             scores = scores[rows]
         of_list = lists.expand(np.arange(lists.n_lists))

@@ -1,0 +1,124 @@
+"""Data at the edge: right weights, or a clear word."""
+
+import numpy as np
+import pytest
+
+from skrank.linear_model import ListMLERanker, ListNetRanker, RankNetRanker
+
+
+def test_lists_of_one_row_have_nothing_to_rank_and_say_so(ranker):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.warns(UserWarning, match="no list has two rows") as told:
+        fitted = ranker().fit(X, np.arange(20), np.arange(20))
+    np.testing.assert_array_equal(fitted.coef_, 0.0)
+    assert [warning.filename for warning in told] == [__file__]
+
+
+def test_lists_of_one_row_among_others_change_no_order(ranker, lists, exact):
+    X, y, groups = lists
+    rows = np.r_[np.arange(len(y)), 0, 1, 2]
+    names = np.r_[groups, 100, 101, 102]
+    # The mean counts them as lists, so the penalty is as strong with 40 / 43 of it.
+    more = ranker(alpha=0.1 * 40 / 43, **exact).fit(X[rows], y[rows], names)
+    fitted = ranker(alpha=0.1, **exact).fit(X, y, groups)
+    np.testing.assert_allclose(more.coef_, fitted.coef_, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("label", [0, 1, 0.7, 4])
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+def test_equal_labels_give_no_weights(ranker, lists, label, alpha):
+    X, y, groups = lists
+    fitted = ranker(alpha=alpha).fit(X, np.full(len(y), label), groups)
+    np.testing.assert_allclose(fitted.coef_, 0.0, rtol=0, atol=1e-15)
+
+
+def test_one_list_only(ranker):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.digitize(X[:, 1] + rng.normal(size=200), [0, 1])
+    fitted = ranker(alpha=1e-3).fit(X, y, np.zeros(200))
+    assert fitted.coef_[1] > 3 * np.abs(fitted.coef_[[0, 2]]).max()
+
+
+def test_features_that_are_all_constant_say_so_and_nothing_else(ranker):
+    groups = np.repeat(np.arange(20), 5)
+    X = np.column_stack((groups / 7, np.sin(groups), np.ones(100)))
+    y = np.random.default_rng(0).integers(0, 3, 100)
+    with pytest.warns(UserWarning, match="3 of 3 features are constant") as told:
+        fitted = ranker().fit(X, y, groups)
+    assert len(told) == 1
+    np.testing.assert_array_equal(fitted.coef_, 0.0)
+
+
+# Gradients that cancel leave rounding of some 1e-17, which is nothing to follow.
+MIRRORED = [RankNetRanker(), ListNetRanker("softmax"), ListMLERanker()]
+
+
+@pytest.mark.parametrize("estimator", MIRRORED, ids=repr)
+@pytest.mark.parametrize("seed", range(25))
+def test_features_without_signal_end_quietly(estimator, seed):
+    rng = np.random.default_rng(seed)
+    n_rows = rng.integers(2, 9)
+    half = rng.normal(size=(n_rows, 3)) * 10.0 ** rng.integers(-4, 5)
+    order = rng.permutation(n_rows)
+    X, y = np.r_[half, half], np.r_[order, n_rows - 1 - order]
+    fitted = estimator.fit(X, y, np.repeat([0, 1], n_rows))
+    if isinstance(estimator, RankNetRanker):  # each pair is won once by either row
+        assert np.abs(half @ fitted.coef_).max() < 1e-9
+
+
+def test_noise_is_no_reason_for_large_weights(ranker):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, 3)), rng.integers(0, 3, 2000)
+    fitted = ranker().fit(X, y, np.repeat(np.arange(200), 10))
+    assert np.abs(fitted.coef_).max() < 0.2
+
+
+def test_scores_of_eight_hundred_inside_a_list_are_fitted(ranker):
+    # Weak penalty and features of size 800: scores reach +-800 on the way.
+    rng = np.random.default_rng(0)
+    X = rng.choice([-800.0, 800.0], size=(400, 2))
+    X += rng.normal(size=X.shape)
+    y = (X[:, 0] > 0).astype(int)
+    fitted = ranker(alpha=1e-9, warm_start=True).fit(X, y, np.repeat(np.arange(40), 10))
+    fitted.coef_ = np.array([-1.0, 0.5])  # starts with every pair lost by 1600
+    refitted = fitted.fit(X, y, np.repeat(np.arange(40), 10))
+    assert np.isfinite(refitted.coef_).all()
+    assert refitted.coef_[0] > 0
+    assert refitted.score(X, y, np.repeat(np.arange(40), 10)) == 1.0
+
+
+def test_a_list_of_a_hundred_thousand_rows(ranker):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 2))
+    # Few relevant rows, since the time of pairwise losses grows with the pairs.
+    y = X[:, 0] + rng.normal(size=100_000) > 5.0
+    assert 10 < y.sum() < 100
+    fitted = ranker().fit(X, y, np.zeros(100_000))
+    assert fitted.coef_[0] > 2 * abs(fitted.coef_[1])
+    assert np.isfinite(fitted.objective_)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e200])
+def test_features_of_any_size_rank_as_well(ranker, lists, scale):
+    X, y, groups = lists
+    fitted = ranker(alpha=0).fit(scale * X, y, groups)
+    plain = ranker(alpha=0).fit(X, y, groups)
+    np.testing.assert_allclose(fitted.coef_ * scale, plain.coef_, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-3])
+def test_raw_scales_of_features_reach_the_optimum(ranker, exact, alpha):
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(300), 20)
+    X = rng.normal(size=(6000, 5))
+    y = np.digitize(X[:, 0] - X[:, 1] + rng.normal(size=6000), [0, 1])
+    X *= 10.0 ** np.array([-6, -3, 0, 3, 6])
+    fitted = ranker(alpha=alpha).fit(X, y, groups)
+    best = ranker(alpha=alpha, **exact).fit(X, y, groups)
+    nothing = ranker(alpha=1e9).fit(X, y, groups)
+    # A gradient within 1e-6 of the first leaves the square of that.
+    fall = nothing.objective_ - best.objective_
+    assert fitted.objective_ - best.objective_ < 1e-10 * fall
+    if alpha == 0:  # the scale of a feature then changes no score
+        assert fitted.score(X, y, groups) > 0.93
