@@ -7,8 +7,8 @@ from scipy.optimize import check_grad
 
 import skrank._objective as objective_module
 from skrank import Lists
-from skrank._objective import LinearObjective, is_memory_mapped
-from skrank.losses import ListMLE, ListNet, Loss
+from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
+from skrank.losses import ListMLE, ListNet, Loss, RankNet
 
 
 @pytest.fixture
@@ -214,3 +214,76 @@ def test_a_memory_map_is_recognised_through_views(tmp_path):
     mapped = np.memmap(tmp_path / "X", dtype=np.float64, mode="w+", shape=(6, 2))
     assert is_memory_mapped(np.asarray(mapped)[1:4])
     assert not is_memory_mapped(np.zeros((6, 2))[1:4])
+
+
+def test_the_gradient_of_constant_features_is_that_of_the_penalty_alone(data, rng):
+    X, y, lists = data
+    constant = np.array([False, True, False, True])
+    coef = rng.standard_normal(4)
+    plain = LinearObjective(X, y, lists, ListMLE(), alpha=0.3)(coef)
+    masked = LinearObjective(X, y, lists, ListMLE(), alpha=0.3, constant=constant)(coef)
+    assert masked[0] == plain[0]
+    np.testing.assert_array_equal(masked[1][~constant], plain[1][~constant])
+    np.testing.assert_array_equal(masked[1][constant], 0.3 * coef[constant])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_spread_is_the_mean_range_inside_lists_where_features_differ(data, dtype):
+    X, y, lists = data
+    scales = np.array([1e-3, 1.0, 2.0, 1e4])
+    X = (X * scales).astype(dtype)
+    spread = LinearObjective(X, y, lists, ListMLE(), alpha=0.1).spread()
+    parts = np.split(X.astype(float), lists.starts[1:])
+    ranges = np.mean([np.ptp(part, axis=0) for part in parts], axis=0)
+    middle = np.median(ranges)
+    expected = [10 * ranges[0], middle, middle, ranges[3] / 10]
+    # float32 ranges hold seven digits.
+    np.testing.assert_allclose(spread, expected, rtol=1e-6)
+
+
+def test_the_spread_of_features_that_show_none_is_the_median(data):
+    X, y, lists = data
+    X = X * [1.0, 1.0, 0.0, 1e300]
+    X[:2, 3] = 1.7e308, -1.7e308  # a range beyond floats
+    spread = LinearObjective(X, y, lists, ListMLE(), alpha=0.1).spread()
+    assert spread[2] == spread[3] == spread[0]
+    X[:] = 0.0
+    np.testing.assert_array_equal(
+        LinearObjective(X, y, lists, ListMLE(), alpha=0.1).spread(), 1.0
+    )
+
+
+def test_the_spread_of_sparse_features_is_their_mean_size(rng):
+    X = rng.standard_normal((60, 3)) * [1e-3, 1.0, 1e4]
+    X[rng.random(X.shape) < 0.5] = 0.0
+    objective = LinearObjective(
+        sparse.csr_array(X), np.zeros(60), Lists([20] * 3), ListMLE(), alpha=0.1
+    )
+    size = np.abs(X).mean(axis=0)
+    expected = [10 * size[0], size[1], size[2] / 10]
+    np.testing.assert_allclose(objective.spread(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rounding_bounds_what_remains_of_gradients_that_cancel(data, rng, dtype):
+    X, y, lists = data
+    order = rng.permutation(lists.n_rows).astype(float)
+    twice = Lists(np.tile(lists.sizes, 2))
+    objective = LinearObjective(
+        np.r_[X, X].astype(dtype), np.r_[order, -order], twice, RankNet(), alpha=0.0
+    )
+    gradient = np.abs(objective(np.zeros(4))[1])
+    bound = objective.rounding(np.zeros(4))
+    assert np.all(gradient <= bound)
+    assert np.all(bound < 1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_scores_are_the_product_in_float64(data, rng, kind, dtype, monkeypatch):
+    monkeypatch.setattr(objective_module, "BLOCK_BYTES", 100)
+    X = data[0].astype(dtype)
+    coef = rng.standard_normal(4)
+    scores = linear_scores(kind(X), coef)
+    assert scores.dtype == np.float64
+    np.testing.assert_allclose(scores, X.astype(float) @ coef, rtol=0, atol=1e-14)

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skrank import Lists
 from skrank._objective import LinearObjective
 from skrank._solvers import minimize_lbfgs
-from skrank.losses import ListMLE, Loss
+from skrank.losses import ListMLE, Loss, RankNet
 
 
 class Scaled(Loss):
@@ -26,10 +26,10 @@ class Scaled(Loss):
         return self.factor * value + self.constant, self.factor * gradient
 
 
-def problem(loss, alpha=0.1, seed=0):
+def problem(loss, alpha=0.1, scale=1.0, seed=0):
     rng = np.random.default_rng(seed)
     lists = Lists(np.full(50, 8))
-    X = rng.standard_normal((lists.n_rows, 5))
+    X = scale * rng.standard_normal((lists.n_rows, 5))
     y = rng.integers(0, 3, size=lists.n_rows).astype(float)
     return LinearObjective(X, y, lists, loss, alpha=alpha)
 
@@ -96,3 +96,36 @@ def test_progress_is_shown_on_request(capsys):
     assert "stopped after" in lines[-1]
     solve(problem(ListMLE()), name="Someone")
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+def test_the_scale_of_all_features_does_not_change_the_path(alpha):
+    plain, scaled = (
+        problem(ListMLE(), alpha),
+        problem(ListMLE(), alpha * 2.0**40, 2**20),
+    )
+    first, second = solve(plain), solve(scaled)
+    assert first.n_iter == second.n_iter
+    # Powers of two change no digit.
+    np.testing.assert_array_equal(second.parameters * 2.0**20, first.parameters)
+
+
+def test_scales_a_million_apart_reach_the_optimum_by_the_same_rule():
+    scale = 10.0 ** np.array([-6, -3, 0, 3, 6])
+    even = solve(problem(ListMLE(), 0.0), tol=1e-6)
+    wild = solve(problem(ListMLE(), 0.0, scale), tol=1e-6)
+    np.testing.assert_allclose(wild.parameters * scale, even.parameters, atol=1e-4)
+
+
+def test_rounding_that_is_left_of_a_gradient_is_no_failure():
+    # Each list beside its reverse: gradients cancel, and the solver finds no way down.
+    quiet = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((5, 3)), rng.permutation(5).astype(float)
+        objective = LinearObjective(
+            np.r_[X, X], np.r_[y, -y], Lists([5, 5]), RankNet(), alpha=0.1
+        )
+        assert np.abs(solve(objective).parameters).max() < 1e-9
+        quiet += objective(objective.start)[1].any()
+    assert quiet > 0

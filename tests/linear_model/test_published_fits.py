@@ -103,7 +103,8 @@ def test_listmle_and_ranknet_agree_on_lists_of_two():
     X, y, groups = untied(n_lists=60, size=2)
     first = ListMLERanker(**EXACT).fit(X, y, groups)
     second = RankNetRanker(normalize=None, **EXACT).fit(X, y, groups)
-    np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-9)
+    # Values of 16 digits tell L-BFGS half as many of the weights.
+    np.testing.assert_allclose(first.coef_, second.coef_, rtol=0, atol=1e-7)
 
 
 def read(path):
@@ -158,7 +159,8 @@ def test_recidivism_of_rossi(shared, ties, published, log_likelihood):
     groups = np.zeros(len(y))
     ranker = ListMLERanker(ties, alpha=0.0, **EXACT).fit(X, y, groups)
     expected = np.array(published.split(), dtype=float)
-    # Values of 16 digits tell L-BFGS half as many of the coefficients.
-    np.testing.assert_allclose(ranker.coef_, expected, rtol=0, atol=1e-7)
+    # Four roundings of a value of 659 hide sqrt(2 * 4 eps * 659) standard errors,
+    # of which the largest published is 0.38.
+    np.testing.assert_allclose(ranker.coef_, expected, rtol=0, atol=4.2e-7)
     value = ListMLE(ties)(ranker.predict(X), y, groups)
     assert -value == pytest.approx(log_likelihood, abs=1e-6)
