@@ -266,7 +266,7 @@ def test_the_spread_of_sparse_features_is_their_mean_size(rng):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_rounding_bounds_what_remains_of_gradients_that_cancel(data, rng, dtype):
-    X, y, lists = data
+    X, _, lists = data
     order = rng.permutation(lists.n_rows).astype(float)
     twice = Lists(np.tile(lists.sizes, 2))
     objective = LinearObjective(

@@ -126,6 +126,7 @@ def test_rounding_that_is_left_of_a_gradient_is_no_failure():
         objective = LinearObjective(
             np.r_[X, X], np.r_[y, -y], Lists([5, 5]), RankNet(), alpha=0.1
         )
-        assert np.abs(solve(objective).parameters).max() < 1e-9
+        # The root of the last digit of the value.
+        assert np.abs(solve(objective).parameters).max() < 1e-7
         quiet += objective(objective.start)[1].any()
     assert quiet > 0

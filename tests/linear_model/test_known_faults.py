@@ -211,8 +211,8 @@ def test_t40_one_win_each_puts_both_level(ranker, alpha):
     y, groups = [1, 0, 0, 1], [0, 0, 1, 1]
     half = np.full(4, 0.5)
     fitted = ranker(alpha=alpha).fit(X, y, groups, sample_weight=half)
-    # Gradients cancel but for rounding.
-    assert fitted.coef_[0] == pytest.approx(0.0, abs=1e-14)
+    # Gradients cancel but for rounding, whose root is what the solver can tell.
+    assert fitted.coef_[0] == pytest.approx(0.0, abs=1e-7)
 
 
 def test_t40_a_tie_beside_a_win_is_half_a_win_each():
