@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from itertools import count
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank._lists import Floats
 from skrank._objective import LinearObjective
+
+LAST_DIGITS = 64 * np.finfo(np.float64).eps  # of the objective, lost in its sums
 
 
 class Solution(NamedTuple):
@@ -50,7 +53,9 @@ def minimize_lbfgs(
         Stop when the largest entry of the gradient, in these units, is at most this
         share of the largest at zero weights.
     ftol : float
-        Stop when an iteration lowers the scaled objective by less than this share.
+        Stop when an iteration lowers the scaled objective by less than this share. At
+        64 eps or less the values have run out of digits: then gradients alone go on
+        until ``tol`` is met or they, too, have none left.
     max_iter : int
         Largest number of iterations.
     verbose : int, default=0
@@ -101,20 +106,9 @@ def minimize_lbfgs(
 
     if verbose > 0:
         print(f"[{name}] zero weights: objective {value_at_zero:.9g}")
-    result = minimize(
-        scaled,
-        start * units,
-        method="L-BFGS-B",
-        jac=True,
-        callback=report,
-        options={
-            "gtol": tol,
-            "ftol": ftol,
-            "maxiter": max_iter,
-            "maxls": 50,
-            "maxfun": 100 * max_iter,
-        },
-    )
+    result = _minimize(scaled, start * units, tol, ftol, max_iter, report)
+    if ftol <= LAST_DIGITS and result.nit < max_iter:
+        result = _finish(scaled, result, tol, max_iter - result.nit)
     value = float(result.fun) * scale + value_at_zero
     largest = float(np.max(np.abs(result.jac), initial=0.0))
     if verbose > 0:
@@ -138,6 +132,58 @@ def minimize_lbfgs(
             stacklevel=4,  # the caller of fit, which scikit-learn wraps
         )
     return Solution(parameters, value, int(result.nit))
+
+
+def _minimize(
+    function: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    tol: float,
+    ftol: float,
+    max_iter: int,
+    report: Callable[[OptimizeResult], None] | None = None,
+) -> OptimizeResult:
+    """Run L-BFGS-B on a function that returns its value and gradient."""
+    return minimize(
+        function,
+        start,
+        method="L-BFGS-B",
+        jac=True,
+        callback=report,
+        options={
+            "gtol": tol,
+            "ftol": ftol,
+            "maxiter": max_iter,
+            "maxls": 50,
+            "maxfun": 100 * max_iter,
+        },
+    )
+
+
+def _finish(
+    function: Callable[[Floats], tuple[float, Floats]],
+    result: OptimizeResult,
+    tol: float,
+    max_iter: int,
+) -> OptimizeResult:
+    """Go on by gradients alone where values have run out of digits.
+
+    Near the optimum a step changes the value by less than its rounding, though not the
+    gradient. The trapezoid ``(g_0 + g)·(x - x_0) / 2`` is that change to third order.
+    """
+    origin, first = result.x, result.jac
+
+    def by_gradient(parameters: Floats) -> tuple[float, Floats]:
+        gradient = function(parameters)[1]
+        return 0.5 * float((first + gradient) @ (parameters - origin)), gradient
+
+    if np.max(np.abs(first), initial=0.0) <= tol:
+        return result
+    end = _minimize(by_gradient, origin, tol, 0.0, max_iter)
+    if np.max(np.abs(end.jac)) < np.max(np.abs(first)):
+        result.x, result.jac = end.x, end.jac
+        result.fun = function(end.x)[0]
+        result.nit += end.nit
+    return result
 
 
 def _units(objective: LinearObjective, gradient_at_zero: Floats) -> Floats:

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank import Lists
 from skrank._objective import LinearObjective
-from skrank._solvers import minimize_lbfgs
+from skrank._solvers import LAST_DIGITS, minimize_lbfgs
 from skrank.losses import ListMLE, Loss, RankNet
 
 
@@ -130,3 +130,15 @@ def test_rounding_that_is_left_of_a_gradient_is_no_failure():
         assert np.abs(solve(objective).parameters).max() < 1e-7
         quiet += objective(objective.start)[1].any()
     assert quiet > 0
+
+
+def test_gradients_go_on_where_values_have_run_out_of_digits():
+    objective = problem(Scaled(ListMLE(), constant=1e8), alpha=0.01)
+    first = np.abs(objective(objective.start)[1]).max()
+    # Values near 1e8 hide steps that gradients still see.
+    solution = solve(objective, tol=1e-11, ftol=LAST_DIGITS)
+    gradient = objective(solution.parameters)[1]
+    assert np.abs(gradient).max() < 1e-10 * first
+    early = solve(objective, tol=1e-11, ftol=1e-5)
+    assert early.n_iter < solution.n_iter
+    assert np.abs(objective(early.parameters)[1]).max() > 1e-10 * first

@@ -16,12 +16,10 @@ from skrank._checks import finite_column, refuse_masked
 from skrank._features import constant_features
 from skrank._groups import find_groups, group_rows, list_weights, refuse_unknown
 from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
-from skrank._solvers import minimize_lbfgs
+from skrank._solvers import LAST_DIGITS, minimize_lbfgs
 from skrank.base import RankerMixin
 from skrank.losses import ListMLE, Loss
 from skrank.metrics import pairwise_accuracy_score
-
-DEFAULT_FTOL = 64 * np.finfo(np.float64).eps
 
 
 class LinearRanker(RankerMixin, BaseEstimator):
@@ -112,7 +110,7 @@ class LinearRanker(RankerMixin, BaseEstimator):
         normalize=None,
         max_iter=1000,
         tol=1e-6,
-        ftol=DEFAULT_FTOL,
+        ftol=LAST_DIGITS,
         warm_start=False,
         n_jobs=None,
         verbose=0,

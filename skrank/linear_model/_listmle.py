@@ -6,7 +6,8 @@ from numbers import Integral
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skrank.linear_model._linear import DEFAULT_FTOL, LinearRanker
+from skrank._solvers import LAST_DIGITS
+from skrank.linear_model._linear import LinearRanker
 from skrank.losses import ListMLE
 
 
@@ -113,7 +114,7 @@ class ListMLERanker(LinearRanker):
         normalize=None,
         max_iter=1000,
         tol=1e-6,
-        ftol=DEFAULT_FTOL,
+        ftol=LAST_DIGITS,
         warm_start=False,
         n_jobs=None,
         verbose=0,

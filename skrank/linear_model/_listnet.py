@@ -6,7 +6,8 @@ from numbers import Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skrank.linear_model._linear import DEFAULT_FTOL, LinearRanker
+from skrank._solvers import LAST_DIGITS
+from skrank.linear_model._linear import LinearRanker
 from skrank.losses import ListNet
 
 
@@ -97,7 +98,7 @@ class ListNetRanker(LinearRanker):
         normalize=None,
         max_iter=1000,
         tol=1e-6,
-        ftol=DEFAULT_FTOL,
+        ftol=LAST_DIGITS,
         warm_start=False,
         n_jobs=None,
         verbose=0,
