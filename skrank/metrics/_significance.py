@@ -1,0 +1,464 @@
+"""How sure a mean over lists is, and a difference of two.
+
+They stand beside the metrics because they take what ``average=None`` gives: one
+value a list, whatever ranked it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.utils import check_random_state
+
+from skrank._lists import Floats
+
+AT_ONCE = 2_000_000  # numbers held at a time while resampling
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Mean of one value a list with its confidence interval.
+
+    Attributes
+    ----------
+    mean, low, high : float
+        Mean over lists, and the ends of the interval.
+    confidence : float
+        How often such intervals hold the mean over all lists there could be.
+    n_lists, n_dropped : int
+        Lists used, and lists left out because their value is NaN.
+
+    Examples
+    --------
+    >>> from skrank.metrics import bootstrap_interval
+    >>> print(bootstrap_interval([0.5, 0.5, float("nan")]))
+    0.5000 [0.5000, 0.5000], 95% confidence, 2 lists, 1 without a value left out
+    """
+
+    mean: float
+    low: float
+    high: float
+    confidence: float
+    n_lists: int
+    n_dropped: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4f} [{self.low:.4f}, {self.high:.4f}], {_basis(self)}"
+
+
+@dataclass(frozen=True)
+class ScoreComparison:
+    """Difference of two rankers' values on the same lists.
+
+    Attributes
+    ----------
+    mean_a, mean_b, difference : float
+        Means over the lists that both have a value for, and ``mean_a - mean_b``.
+    p_value : float
+        Chance of a difference as large, either way, if there were none.
+    low, high : float
+        Confidence interval of the difference.
+    confidence : float
+        How often such intervals hold the difference over all lists there could be.
+    n_lists, n_dropped : int
+        Lists used, and lists left out because a value is NaN.
+    method : str
+        The test.
+
+    Examples
+    --------
+    >>> from skrank.metrics import compare_scores
+    >>> print(compare_scores([0.75, 0.5, 0.5], [0.5, 0.25, 0.5], method="t"))
+    0.5833 - 0.4167 = 0.1667 [-0.1919, 0.5252], p = 0.184 (t), 95% confidence, 3 lists
+    """
+
+    mean_a: float
+    mean_b: float
+    difference: float
+    p_value: float
+    low: float
+    high: float
+    confidence: float
+    n_lists: int
+    n_dropped: int
+    method: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.mean_a:.4f} - {self.mean_b:.4f} = {self.difference:.4f} "
+            f"[{self.low:.4f}, {self.high:.4f}], p = {self.p_value:.3g} "
+            f"({self.method}), {_basis(self)}"
+        )
+
+
+def bootstrap_interval(
+    values: Any,
+    *,
+    confidence: float = 0.95,
+    method: str = "percentile",
+    n_resamples: int = 10_000,
+    random_state: Any = None,
+) -> Interval:
+    """Return a bootstrap confidence interval of the mean over lists.
+
+    Lists are drawn with replacement, so the interval says how far the mean would
+    move with other lists of the same kind; it takes the ranker as given and knows
+    nothing of other training data [1]_. Rows of one list are never told apart.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_lists,)
+        One value a list, as metrics return with ``average=None``. NaN is left out,
+        as a mean with ``empty="skip"`` does.
+    confidence : float, default=0.95
+        How often such intervals hold the mean over all lists there could be.
+    method : {"percentile", "bca"}, default="percentile"
+        Quantiles of the resampled means, or these corrected for bias and skewness,
+        which is worth it below some 50 lists.
+    n_resamples : int, default=10000
+        Number of resampled means.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws; None draws anew at each call.
+
+    Returns
+    -------
+    interval : Interval
+        The mean, the ends ``low`` and ``high``, and how many lists they rest on.
+
+    Raises
+    ------
+    ValueError
+        If no value is left, values are infinite, or an option is unknown.
+
+    References
+    ----------
+    .. [1] B. Efron, R. Tibshirani, "An introduction to the bootstrap", Chapman and
+       Hall 1993; J. Savoy, "Statistical inference in retrieval effectiveness
+       evaluation", Information Processing and Management 33 (1997).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.metrics import bootstrap_interval
+    >>> values = np.random.default_rng(0).uniform(size=100)
+    >>> interval = bootstrap_interval(values, random_state=0)
+    >>> bool(interval.low < values.mean() < interval.high)
+    True
+    """
+    column = _one_a_list(values, "values")
+    used = column[~np.isnan(column)]
+    if used.size == 0:
+        raise ValueError("values has no list with a value; all are NaN.")
+    low, high = _interval_of_mean(
+        used, confidence, method, n_resamples, _generator(random_state)
+    )
+    n_dropped = len(column) - len(used)
+    return Interval(
+        float(used.mean()), low, high, float(confidence), len(used), n_dropped
+    )
+
+
+def compare_scores(
+    values_a: Any,
+    values_b: Any,
+    *,
+    method: str = "randomization",
+    confidence: float = 0.95,
+    n_resamples: int = 10_000,
+    random_state: Any = None,
+) -> ScoreComparison:
+    r"""Test whether two rankers differ on the same lists.
+
+    With d the differences of n lists, the randomization test [1]_ asks how often
+    random signs give a mean as far from 0:
+
+    .. math::
+
+        p = \frac{1 + \#\{|\mathrm{mean}(\pm d)| \ge |\mathrm{mean}(d)|\}}
+                 {1 + n_\mathrm{resamples}}
+
+    or the exact share of all :math:`2^n` signs where these are no more than the
+    resamples. It assumes nothing but that each difference is as likely to be of the
+    other sign; so it is the default [2]_.
+
+    Parameters
+    ----------
+    values_a, values_b : array-like of shape (n_lists,)
+        One value a list in the same order of lists, as metrics return with
+        ``average=None``. A list where either is NaN is left out of both.
+    method : {"randomization", "t", "wilcoxon"}, default="randomization"
+        Random signs; Student's paired t test; or Wilcoxon's signed rank test, which
+        asks for the median of differences, not the mean.
+    confidence : float, default=0.95
+        Confidence of the interval of the difference: Student's for "t", else the
+        percentile bootstrap of :func:`bootstrap_interval`.
+    n_resamples : int, default=10000
+        Number of random signs and of resampled means.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws; None draws anew at each call.
+
+    Returns
+    -------
+    comparison : ScoreComparison
+        Means, difference, p value and interval; ``print`` shows them in a line.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, fewer than two lists have both values, values are infinite
+        or an option is unknown.
+
+    See Also
+    --------
+    holm : Correct the p values of several comparisons.
+
+    References
+    ----------
+    .. [1] R. A. Fisher, "The design of experiments", Oliver and Boyd 1935.
+    .. [2] M. Smucker, J. Allan, B. Carterette, "A comparison of statistical
+       significance tests for information retrieval evaluation", CIKM 2007.
+
+    Examples
+    --------
+    >>> from skrank.metrics import compare_scores
+    >>> a, b = [0.75, 0.5, 0.5, 1.0, 0.625], [0.5, 0.25, 0.375, 0.5, 0.5]
+    >>> comparison = compare_scores(a, b, random_state=0)
+    >>> comparison.difference, comparison.p_value
+    (0.25, 0.0625)
+    """
+    first, second = _one_a_list(values_a, "values_a"), _one_a_list(values_b, "values_b")
+    if len(first) != len(second):
+        raise ValueError(
+            f"values_a has {len(first)} lists and values_b has {len(second)}; they "
+            "need the same lists in the same order."
+        )
+    both = ~(np.isnan(first) | np.isnan(second))
+    first, second = first[both], second[both]
+    n = len(first)
+    if n < 2:
+        raise ValueError(
+            f"compare_scores needs at least two lists with both values, got {n}."
+        )
+    differences = first - second
+    rng = _generator(random_state)
+    if method == "t":
+        p_value, low, high = _student(differences, _checked_confidence(confidence))
+    else:
+        if method == "randomization":
+            p_value = _sign_test(differences, _count(n_resamples), rng)
+        elif method == "wilcoxon":
+            p_value = _wilcoxon_test(differences)
+        else:
+            raise ValueError(
+                f"method must be 'randomization', 't' or 'wilcoxon', got {method!r}."
+            )
+        low, high = _interval_of_mean(
+            differences, confidence, "percentile", n_resamples, rng
+        )
+    return ScoreComparison(
+        float(first.mean()),
+        float(second.mean()),
+        float(differences.mean()),
+        p_value,
+        low,
+        high,
+        float(confidence),
+        n,
+        int(np.count_nonzero(~both)),
+        method,
+    )
+
+
+def holm(p_values: Any) -> Any:
+    r"""Correct the p values of several tests by Holm's step-down method.
+
+    .. math::
+
+        \tilde p_{(i)} = \max_{j \le i} \min(1, (m - j + 1) p_{(j)})
+
+    for the m p values in increasing order [1]_. To call significant what is at most
+    0.05 then errs once or more in at most 5 % of such families, whatever the tests
+    have to do with one another.
+
+    Parameters
+    ----------
+    p_values : array-like of shape (n_tests,) or mapping
+        One p value a test; or those by name.
+
+    Returns
+    -------
+    corrected : ndarray of shape (n_tests,) or dict
+        In the same order, or by the same names.
+
+    Raises
+    ------
+    ValueError
+        If a value is not between 0 and 1, or there is none.
+
+    References
+    ----------
+    .. [1] S. Holm, "A simple sequentially rejective multiple test procedure",
+       Scandinavian Journal of Statistics 6 (1979).
+
+    Examples
+    --------
+    Several rankers against one:
+
+    >>> from skrank.metrics import compare_scores, holm
+    >>> values = {"a": [0.75, 0.5, 0.25, 1.0], "b": [0.5, 0.25, 0.5, 0.5]}
+    >>> reference = [0.25, 0.125, 0.125, 0.25]
+    >>> holm({
+    ...     name: compare_scores(ranker, reference).p_value
+    ...     for name, ranker in values.items()
+    ... })
+    {'a': 0.25, 'b': 0.25}
+    """
+    if isinstance(p_values, Mapping):
+        corrected = holm(list(p_values.values()))
+        return dict(zip(p_values, corrected.tolist(), strict=True))
+    p = np.asarray(p_values, dtype=np.float64)
+    if p.ndim != 1 or p.size == 0:
+        raise ValueError(
+            f"p_values must hold one number per test, got shape {p.shape}."
+        )
+    if not np.all((p >= 0) & (p <= 1)):
+        raise ValueError(f"p_values must lie between 0 and 1, got {p}.")
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(stepped, 1.0)
+    return corrected
+
+
+def _basis(result: Interval | ScoreComparison) -> str:
+    """Say how sure an interval is, and on how many lists it rests."""
+    text = f"{100 * result.confidence:g}% confidence, {result.n_lists} lists"
+    if result.n_dropped:
+        text += f", {result.n_dropped} without a value left out"
+    return text
+
+
+def _interval_of_mean(
+    values: Floats, confidence: Any, method: Any, n_resamples: Any, rng: Generator
+) -> tuple[float, float]:
+    """Return a bootstrap interval of the mean of values without NaN."""
+    if not isinstance(method, str) or method not in ("percentile", "bca"):
+        raise ValueError(f"method must be 'percentile' or 'bca', got {method!r}.")
+    confidence, n_resamples = _checked_confidence(confidence), _count(n_resamples)
+    if np.ptp(values) == 0:
+        return float(values[0]), float(values[0])
+    means = np.sort(_resampled_means(values, n_resamples, rng))
+    tails = np.array([0.5 - confidence / 2, 0.5 + confidence / 2])
+    if method == "bca":
+        tails = _corrected(tails, values, means)
+    low, high = np.quantile(means, tails)
+    return float(low), float(high)
+
+
+def _resampled_means(values: Floats, n_resamples: int, rng: Generator) -> Floats:
+    """Return means of as many values, drawn with replacement."""
+    n = len(values)
+    means = np.empty(n_resamples)
+    batch = max(AT_ONCE // n, 1)
+    for first in range(0, n_resamples, batch):
+        size = min(batch, n_resamples - first)
+        drawn = values[rng.integers(0, n, size=(size, n))]
+        means[first : first + size] = drawn.mean(axis=1)
+    return means
+
+
+def _corrected(tails: Floats, values: Floats, means: Floats) -> Floats:
+    """Return Efron's bias-corrected and accelerated tails of sorted means."""
+    mean = values.mean()
+    below = np.searchsorted(means, [mean, np.nextafter(mean, np.inf)]).mean()
+    bias = stats.norm.ppf(np.clip(below, 0.5, len(means) - 0.5) / len(means))
+    # Leaving out a value moves a mean in proportion to its distance.
+    distance = values - mean
+    acceleration = np.sum(distance**3) / (6 * np.sum(distance**2) ** 1.5)
+    z = bias + stats.norm.ppf(tails)
+    return stats.norm.cdf(bias + z / (1 - acceleration * z))
+
+
+def _student(differences: Floats, confidence: float) -> tuple[float, float, float]:
+    """Return the p value of Student's test that the mean is 0, and its interval."""
+    mean, n = differences.mean(), len(differences)
+    if np.ptp(differences) == 0:
+        return float(mean == 0), float(mean), float(mean)
+    error = differences.std(ddof=1) / np.sqrt(n)
+    half = stats.t.ppf(0.5 + confidence / 2, n - 1) * error
+    p_value = 2 * stats.t.sf(abs(mean / error), n - 1)
+    return float(p_value), float(mean - half), float(mean + half)
+
+
+def _sign_test(differences: Floats, n_resamples: int, rng: Generator) -> float:
+    """Return the share of signs that put the sum as far from 0."""
+    # The sign of what is 0 does not matter.
+    moved = differences[differences != 0]
+    n = len(moved)
+    if n == 0:
+        return 1.0
+    # Sums that are equal but for rounding count as equal.
+    least = abs(moved.sum()) - 4 * n * np.finfo(float).eps * np.abs(moved).sum()
+    exact = n < 63 and 2**n <= n_resamples
+    total = 2**n if exact else n_resamples
+    batch = max(AT_ONCE // n, 1)
+    as_far = 0
+    for first in range(0, total, batch):
+        size = min(batch, total - first)
+        if exact:
+            number = np.arange(first, first + size)
+            flipped = (number[:, np.newaxis] >> np.arange(n)) & 1
+        else:
+            flipped = rng.integers(0, 2, size=(size, n), dtype=np.int8)
+        sums = (1.0 - 2.0 * flipped) @ moved
+        as_far += int(np.count_nonzero(np.abs(sums) >= least))
+    return as_far / total if exact else (as_far + 1) / (total + 1)
+
+
+def _wilcoxon_test(differences: Floats) -> float:
+    if not differences.any():
+        return 1.0
+    return float(stats.wilcoxon(differences).pvalue)
+
+
+def _generator(random_state: Any) -> Generator:
+    """Return a generator from what scikit-learn takes as ``random_state``."""
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    return np.random.default_rng(seed)
+
+
+def _one_a_list(values: Any, name: str) -> NDArray[np.float64]:
+    column = np.asarray(values, dtype=np.float64)
+    if column.ndim != 1 or column.size == 0:
+        raise ValueError(
+            f"{name} must hold one number per list, got shape {column.shape}. Metrics "
+            "return them with average=None."
+        )
+    if np.isinf(column).any():
+        raise ValueError(f"{name} has {np.isinf(column).sum()} infinite values.")
+    return column
+
+
+def _checked_confidence(confidence: Any) -> float:
+    is_number = isinstance(confidence, Real) and not isinstance(confidence, bool)
+    if not is_number or not 0 < confidence < 1:
+        raise ValueError(
+            f"confidence must be a number between 0 and 1, got {confidence!r}."
+        )
+    return float(confidence)
+
+
+def _count(n_resamples: Any) -> int:
+    is_number = isinstance(n_resamples, Integral) and not isinstance(n_resamples, bool)
+    if not is_number or n_resamples < 1:
+        raise ValueError(
+            f"n_resamples must be a positive integer, got {n_resamples!r}."
+        )
+    return int(n_resamples)

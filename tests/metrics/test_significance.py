@@ -1,0 +1,245 @@
+"""Intervals and tests over lists against SciPy and statsmodels."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from skrank.metrics import bootstrap_interval, compare_scores, holm, ndcg_score
+
+EPS = np.finfo(float).eps
+
+
+def paired(seed=0, n=40, shift=0.05):
+    rng = np.random.default_rng(seed)
+    first = rng.beta(2, 2, n)
+    return first, first - shift + 0.1 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("n", [2, 5, 10, 13])
+@pytest.mark.parametrize("n_equal", [0, 1])
+def test_few_lists_have_the_exact_share_of_signs(n, n_equal):
+    a, b = paired(n=n)
+    b[:n_equal] = a[:n_equal]
+    d = a - b
+    sums = [abs(np.dot(signs, d)) for signs in itertools.product([1.0, -1.0], repeat=n)]
+    share = np.mean(np.array(sums) >= abs(d.sum()) - 1e-12)
+    assert compare_scores(a, b).p_value == share
+    result = stats.permutation_test(
+        (a, b),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples",
+        n_resamples=np.inf,
+        vectorized=True,
+    )
+    assert compare_scores(a, b).p_value == pytest.approx(result.pvalue, rel=1e-12)
+
+
+def test_equal_sums_count_in_spite_of_rounding():
+    # 0.1 + 0.2 - 0.3 is not 0 in floats; four of eight sums reach 0.6 - 0 = 0.6.
+    d = np.array([0.1, 0.2, 0.3])
+    assert compare_scores(d, np.zeros(3)).p_value == 2 / 8
+    assert compare_scores(d * [1, 1, -1], np.zeros(3)).p_value == 1
+
+
+def test_many_lists_draw_signs():
+    a, b = paired(shift=0.02)
+    p = compare_scores(a, b, n_resamples=20_000, random_state=0).p_value
+    result = stats.permutation_test(
+        (a, b),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples",
+        n_resamples=20_000,
+        vectorized=True,
+        random_state=np.random.default_rng(1),
+    )
+    error = np.sqrt(2 * p * (1 - p) / 20_000)
+    assert 0.01 < p < 0.9
+    assert abs(p - result.pvalue) < 4.5 * error
+    assert (p * 20_001) == pytest.approx(round(p * 20_001), abs=1e-6)
+    # Never 0, since the order observed is one of those that could be.
+    assert compare_scores(np.ones(40), np.zeros(40), n_resamples=99).p_value == 0.01
+
+
+def test_true_nulls_are_rejected_as_often_as_promised():
+    rng = np.random.default_rng(3)
+    d = rng.standard_normal((400, 25))
+    p = [
+        compare_scores(row, np.zeros(25), n_resamples=200, random_state=i).p_value
+        for i, row in enumerate(d)
+    ]
+    assert stats.kstest(p, "uniform").pvalue > 1e-3
+
+
+def test_student_and_wilcoxon_are_those_of_scipy():
+    a, b = paired()
+    comparison = compare_scores(a, b, method="t", confidence=0.9)
+    result = stats.ttest_rel(a, b)
+    low, high = result.confidence_interval(0.9)
+    assert comparison.p_value == pytest.approx(result.pvalue, rel=1e-12)
+    assert comparison.low == pytest.approx(low, rel=1e-10)
+    assert comparison.high == pytest.approx(high, rel=1e-10)
+    for first, second in [(a, b), (a.round(1), b.round(1))]:
+        p_value = compare_scores(first, second, method="wilcoxon").p_value
+        assert p_value == stats.wilcoxon(first, second).pvalue
+
+
+@pytest.mark.parametrize("method", ["randomization", "t", "wilcoxon"])
+def test_equal_rankers_do_not_differ(method):
+    a, _ = paired()
+    comparison = compare_scores(a, a, method=method)
+    assert comparison.p_value == 1
+    assert (comparison.low, comparison.difference, comparison.high) == (0, 0, 0)
+
+
+def test_a_constant_difference_leaves_no_doubt_to_student():
+    comparison = compare_scores([0.75, 0.5], [0.5, 0.25], method="t")
+    assert comparison.p_value == 0
+    assert comparison.low == comparison.high == 0.25
+    rounded = np.array([0.3, 0.7, 0.9])  # differences of 0.1 that rounding moves
+    assert compare_scores(rounded, rounded - 0.1, method="t").p_value < 1e-20
+
+
+@pytest.mark.parametrize("method", ["randomization", "t", "wilcoxon"])
+def test_the_other_way_round_only_signs_change(method):
+    a, b = paired()
+    one = compare_scores(a, b, method=method, random_state=0)
+    two = compare_scores(b, a, method=method, random_state=0)
+    assert one.difference == -two.difference == pytest.approx(np.mean(a - b))
+    assert one.p_value == two.p_value
+    assert one.low == pytest.approx(-two.high, abs=0.005)
+    assert one.low < one.difference < one.high
+
+
+def test_lists_without_a_value_are_left_out_in_pairs():
+    a, b = paired()
+    with_gaps = np.append(a, [np.nan, 0.5, np.nan]), np.append(b, [0.5, np.nan, np.nan])
+    full = compare_scores(a, b, random_state=0)
+    gaps = compare_scores(*with_gaps, random_state=0)
+    assert (gaps.n_lists, gaps.n_dropped) == (40, 3)
+    assert (gaps.mean_a, gaps.mean_b, gaps.p_value, gaps.low) == (
+        full.mean_a,
+        full.mean_b,
+        full.p_value,
+        full.low,
+    )
+    assert "40 lists, 3 without a value left out" in str(gaps)
+    assert "left out" not in str(full)
+    interval = bootstrap_interval(with_gaps[0], random_state=0)
+    assert interval.n_lists == 41
+    assert interval.n_dropped == 2
+    assert interval.mean == np.nanmean(with_gaps[0])
+
+
+@pytest.mark.parametrize(
+    ("method", "theirs"), [("percentile", "percentile"), ("bca", "BCa")]
+)
+def test_intervals_are_those_of_scipy(method, theirs):
+    values = paired(n=30)[0] ** 4  # skewed, so that corrections matter
+    interval = bootstrap_interval(
+        values, method=method, n_resamples=40_000, random_state=0
+    )
+    result = stats.bootstrap(
+        (values,), np.mean, method=theirs, n_resamples=40_000, batch=1000,
+        random_state=np.random.default_rng(5),
+    )  # fmt: skip
+    # A quantile at 2.5 % of 40,000 means has an error of about 0.013 of their spread.
+    spread = result.standard_error
+    low, high = result.confidence_interval
+    assert abs(interval.low - low) < 0.1 * spread
+    assert abs(interval.high - high) < 0.1 * spread
+
+
+def test_intervals_hold_the_mean_as_often_as_promised():
+    rng = np.random.default_rng(4)
+    held = [
+        (i := bootstrap_interval(row, confidence=0.8, n_resamples=300, random_state=n))
+        and i.low <= 0.5 <= i.high
+        for n, row in enumerate(rng.uniform(size=(400, 60)))
+    ]
+    # 80 % of 400, four standard errors of 2 points, and a point that 60 lists cost.
+    assert 0.71 < np.mean(held) < 0.88
+
+
+def test_intervals_repeat_with_a_seed_and_take_what_metrics_return():
+    rng = np.random.default_rng(0)
+    groups, y = np.repeat(np.arange(30), 5), rng.integers(0, 3, 150)
+    values = ndcg_score(y, rng.standard_normal(150), groups, average=None)
+    one = bootstrap_interval(values, random_state=1)
+    assert one == bootstrap_interval(values, random_state=1)
+    assert one != bootstrap_interval(values, random_state=2)
+    assert one.mean == np.nanmean(values)
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_values_all_equal_have_an_interval_without_width(method):
+    for values in ([0.3, 0.3, 0.3], [0.3]):
+        interval = bootstrap_interval(values, method=method)
+        assert interval.low == interval.high == 0.3
+
+
+def test_many_lists_need_no_more_memory_at_once(monkeypatch):
+    a, b = paired(n=500)
+    seen = []
+    original = np.random.Generator.integers
+    monkeypatch.setattr("skrank.metrics._significance.AT_ONCE", 10_000)
+
+    class Watching(np.random.Generator):
+        def integers(self, *args, size=None, **kwargs):
+            seen.append(np.prod(size))
+            return original(self, *args, size=size, **kwargs)
+
+    monkeypatch.setattr(
+        "skrank.metrics._significance._generator",
+        lambda seed: Watching(np.random.PCG64(0)),
+    )
+    compare_scores(a, b, n_resamples=200)
+    assert max(seen) <= 10_000
+
+
+@pytest.mark.parametrize(
+    "p", [[0.03], [0.01, 0.04, 0.03, 0.01], [0.9, 0.5, 0.0, 1.0, 0.2, 1e-9, 0.2]]
+)
+def test_holm_equals_statsmodels(p):
+    expected = multipletests(p, method="holm")[1]
+    np.testing.assert_allclose(holm(p), expected, rtol=8 * EPS)
+    named = holm({str(i): value for i, value in enumerate(p)})
+    assert list(named) == [str(i) for i in range(len(p))]
+    np.testing.assert_array_equal(list(named.values()), holm(p))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_rejects_step_by_step(p):
+    """In order, p_(j) is compared with 0.05 / (m - j + 1) until one is too large."""
+    rejected = np.zeros(len(p), dtype=bool)
+    for step, i in enumerate(np.argsort(p, kind="stable")):
+        if p[i] * (len(p) - step) > 0.05:
+            break
+        rejected[i] = True
+    np.testing.assert_array_equal(holm(p) <= 0.05, rejected)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: compare_scores([1, 2], [1, 2, 3]), "values_a has 2 lists and"),
+        (lambda: compare_scores([1, np.nan], [1, 2]), "at least two lists with both"),
+        (lambda: compare_scores([1, 2], [1, 2], method="f"), "method must be 'random"),
+        (lambda: compare_scores([1, 2], [1, 2], n_resamples=0), "n_resamples must be"),
+        (lambda: compare_scores([1, 2], 0.5), "values_b must hold one number per list"),
+        (lambda: bootstrap_interval([np.nan]), "values has no list with a value"),
+        (lambda: bootstrap_interval([1, np.inf]), "values has 1 infinite values"),
+        (lambda: bootstrap_interval([1, 2], method="t"), "method must be 'percentile'"),
+        (lambda: bootstrap_interval([1, 2], confidence=95), "confidence must be"),
+        (lambda: holm([0.5, 1.5]), "p_values must lie between 0 and 1"),
+        (lambda: holm([np.nan]), "p_values must lie between 0 and 1"),
+        (lambda: holm([]), "p_values must hold one number per test"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
