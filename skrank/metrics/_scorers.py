@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED, get_routing_for_object
 
 from skrank._groups import find_groups
 from skrank.metrics._cascade import err_score
+from skrank.metrics._click_score import click_score
 from skrank.metrics._gain import ndcg_score
 from skrank.metrics._pairs import pairwise_accuracy_score
 
@@ -282,6 +283,37 @@ def pairwise_accuracy_scorer(**kwargs):
     RankingScorer(pairwise_accuracy_score, empty=0.5)
     """
     return make_ranking_scorer(pairwise_accuracy_score, **kwargs)
+
+
+def click_scorer(*, model, k=None, **kwargs):
+    """Make a scorer of :func:`click_score`.
+
+    Parameters
+    ----------
+    model : PositionBased, Cascade, DynamicBayesian or UserBrowsing
+        How users go through a list.
+    k : int, default=None
+        Last rank that counts; None counts all.
+    **kwargs
+        Other arguments of :func:`click_score`, such as ``normalize``.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`click_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import UserBrowsing, click_scorer
+    >>> click_scorer(model=UserBrowsing(tau=0.5), k=10)
+    RankingScorer(click_score, model=UserBrowsing(tau=0.5), k=10)
+    """
+    return make_ranking_scorer(click_score, model=model, k=k, **kwargs)
 
 
 def _predict(estimator, X, groups):
