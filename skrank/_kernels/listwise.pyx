@@ -205,3 +205,142 @@ cdef double _one_wide_list(
     for i in range(end_of_stages, end):
         gradient[order[i]] = exp(s[i - begin] + before)
     return value
+
+
+def weighted_plackett_luce(
+    const double[::1] scores,
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] offsets,
+    const Py_ssize_t[::1] n_stages,
+    const double[::1] weights,
+):
+    """Return minus log-likelihoods whose stages are weighted, and their gradient.
+
+    List ``q`` holds the places ``offsets[q] : offsets[q + 1]`` of ``order``, best row
+    first. Its first ``n_stages[q]`` places are stages, each with a weight of at least
+    0. In logarithms throughout, for scores of any range.
+    """
+    cdef Py_ssize_t n_lists = n_stages.shape[0], n_rows = scores.shape[0], q, i, end
+    cdef double minus_infinity = -1.0 / 0.0, total, before, weight, value
+    values_array = np.empty(n_lists)
+    gradient_array = np.empty(n_rows)
+    cdef double[::1] values = values_array, gradient = gradient_array
+    with nogil:
+        for q in range(n_lists):
+            total = before = minus_infinity
+            value = 0.0
+            end = offsets[q] + n_stages[q]
+            for i in range(offsets[q + 1] - 1, offsets[q] - 1, -1):
+                total = _log_add(scores[order[i]], total)
+                if i < end:
+                    value += weights[i] * (total - scores[order[i]])
+                gradient[order[i]] = total
+            values[q] = value
+            for i in range(offsets[q], offsets[q + 1]):
+                weight = weights[i] if i < end else 0.0
+                if weight > 0.0:
+                    before = _log_add(log(weight) - gradient[order[i]], before)
+                gradient[order[i]] = exp(scores[order[i]] + before) - weight
+    return values_array, gradient_array
+
+
+cdef struct Mean:
+    double log_weight
+    double value
+
+
+cdef inline void _include(Mean* mean, double log_weight, double value) noexcept nogil:
+    """Add a value to a mean with weights given by their logarithms, one finite."""
+    mean.log_weight = _log_add(log_weight, mean.log_weight)
+    mean.value += exp(log_weight - mean.log_weight) * (value - mean.value)
+
+
+cdef inline Mean _no_mean() noexcept nogil:
+    cdef Mean mean
+    mean.log_weight = -1.0 / 0.0
+    mean.value = 0.0
+    return mean
+
+
+def plackett_luce_curvature(
+    const double[::1] scores,
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] level_starts,
+    const Py_ssize_t[::1] level_offsets,
+    const Py_ssize_t[::1] n_stages,
+    const double[::1] weights,
+    bint efron,
+    const double[:] direction,
+):
+    """Return the second derivative in the scores times a direction, (n_rows,).
+
+    Rows, levels and stages are as in ``plackett_luce``; ``weights``, one a place, may
+    be None. A stage with the sum T = sum_i c_i exp(s_i) adds, with u the direction,
+
+        exp(s_i) c_i / T (u_i - m),    m = sum_i c_i exp(s_i) u_i / T
+
+    The sums over stages are held as means of m and logarithms of their weights, so
+    that nothing overflows and a constant direction gives zero.
+    """
+    cdef Py_ssize_t n_lists = n_stages.shape[0], most = 0
+    cdef Py_ssize_t q, k, l, i, first, start, stop, d, end, n_levels
+    cdef double log_factor, log_inverse, centre
+    cdef Mean below, level, stage, before, both
+    cdef Mean* terms
+    product_array = np.zeros(scores.shape[0])
+    cdef double[::1] product = product_array
+    for q in range(n_lists):
+        most = max(most, n_stages[q])
+    terms = <Mean*> malloc((2 * most + 1) * sizeof(Mean))
+    if terms == NULL:
+        raise MemoryError()
+    with nogil:
+        for q in range(n_lists):
+            first = level_offsets[q]
+            n_levels = level_offsets[q + 1] - first
+            start = level_starts[first]
+            end = level_starts[first + n_levels]
+            if n_stages[q] == 0 or end - start == 1:
+                continue
+            below = _no_mean()
+            for i in range(level_starts[first + n_stages[q]], end):
+                _include(&below, scores[order[i]], direction[order[i]])
+            for k in range(n_stages[q] - 1, -1, -1):
+                start = level_starts[first + k]
+                stop = level_starts[first + k + 1]
+                d = stop - start
+                level = _no_mean()
+                for i in range(start, stop):
+                    _include(&level, scores[order[i]], direction[order[i]])
+                terms[2 * k] = terms[2 * k + 1] = _no_mean()
+                for l in range(d):
+                    log_factor = log((d - l) / <double> d) if efron else 0.0
+                    stage = below
+                    _include(&stage, log_factor + level.log_weight, level.value)
+                    log_inverse = -stage.log_weight
+                    if weights is not None:
+                        if not weights[start + l] > 0.0:
+                            continue
+                        log_inverse += log(weights[start + l])
+                    _include(&terms[2 * k], log_inverse, stage.value)
+                    _include(&terms[2 * k + 1], log_inverse + log_factor, stage.value)
+                _include(&below, level.log_weight, level.value)
+            before = _no_mean()
+            for k in range(n_stages[q] + 1):
+                start = level_starts[first + k]
+                both = before
+                stop = end
+                if k < n_stages[q]:
+                    stop = level_starts[first + k + 1]
+                    if terms[2 * k].log_weight > -1.0 / 0.0:
+                        _include(
+                            &both, terms[2 * k + 1].log_weight, terms[2 * k + 1].value
+                        )
+                        _include(
+                            &before, terms[2 * k].log_weight, terms[2 * k].value
+                        )
+                for i in range(start, stop):
+                    centre = direction[order[i]] - both.value
+                    product[order[i]] = exp(scores[order[i]] + both.log_weight) * centre
+        free(terms)
+    return product_array

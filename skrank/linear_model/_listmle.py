@@ -26,17 +26,24 @@ class ListMLERanker(LinearRanker):
 
     Parameters
     ----------
-    ties : {"efron", "breslow", "order", "random"}, default="efron"
-        What tied rows mean. "efron" and "breslow" approximate the sum over the orders
-        of tied rows; "efron" is much the closer. "order" takes tied rows as ranked by
-        their place in the data, so that the fit learns the order of the file, and
-        warns. "random" breaks ties at random, once a fit.
+    ties : {"efron", "breslow", "order", "random", "marginal"}, default="efron"
+        What tied rows mean. "marginal" sums over all orders of tied rows, exactly, at
+        some 15 times the cost of "efron". "efron" and "breslow" approximate the sum;
+        "efron" is much the closer, and ranks about as well. On data of graded labels
+        that do follow the model, "marginal" alone recovers the scale of the weights;
+        the others shrink it, by half where most rows are tied. "order" takes tied
+        rows as ranked by their place in the data, so that the fit learns the order of
+        the file, and warns. "random" breaks ties at random, once a fit.
     last_level : {"skip", "rank"}, default="skip"
         Whether "efron" and "breslow" count the lowest level as a stage, which carries
         no information; "rank" does, as Cox regression without censoring.
     top_k : int, default=None
         Count only stages whose level begins among the first ``top_k`` rows of a
         list; None counts all.
+    stage_weights : {"uniform", "position", "discount"}, default="uniform"
+        What the pick at place p of n counts, with "order" or "random": 1, or as
+        p-ListMLE :math:`2^{1-p} - 2^{1-n}`, or :math:`1 / \log_2(1 + p)`. Other
+        ``ties`` take "uniform" alone, and raise otherwise.
     random_state : int, RandomState instance or None, default=None
         Draws the order of tied rows for ``ties="random"``.
     alpha : float, default=0.1
@@ -90,15 +97,17 @@ class ListMLERanker(LinearRanker):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **LinearRanker._parameter_constraints,
-        "ties": [StrOptions({"efron", "breslow", "order", "random"})],
+        "ties": [StrOptions({"efron", "breslow", "order", "random", "marginal"})],
         "last_level": [StrOptions({"skip", "rank"})],
         "top_k": [Interval(Integral, 1, None, closed="left"), None],
+        "stage_weights": [StrOptions({"uniform", "position", "discount"})],
         "random_state": ["random_state"],
     }
     _parameter_constraints.pop("loss")
     _compared = (
         {"ties": "efron"},
         {"ties": "breslow"},
+        {"ties": "marginal"},
         {"ties": "random"},
         {"ties": "order"},
     )
@@ -108,6 +117,7 @@ class ListMLERanker(LinearRanker):
         ties="efron",
         last_level="skip",
         top_k=None,
+        stage_weights="uniform",
         random_state=None,
         *,
         alpha=0.1,
@@ -132,7 +142,14 @@ class ListMLERanker(LinearRanker):
         self.ties = ties
         self.last_level = last_level
         self.top_k = top_k
+        self.stage_weights = stage_weights
         self.random_state = random_state
 
     def _loss(self):
-        return ListMLE(self.ties, self.last_level, self.top_k, self.random_state)
+        return ListMLE(
+            self.ties,
+            self.last_level,
+            self.top_k,
+            self.stage_weights,
+            self.random_state,
+        )

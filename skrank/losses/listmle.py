@@ -9,20 +9,30 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._kernels.listwise import plackett_luce
+from skrank._kernels.listwise import (
+    plackett_luce,
+    plackett_luce_curvature,
+    weighted_plackett_luce,
+)
+from skrank._kernels.marginal import marginal
 from skrank._lists import Floats, Indices, Levels, Lists
 from skrank.losses.base import Loss
 
-TIES = ("order", "random", "breslow", "efron")
+TIES = ("order", "random", "breslow", "efron", "marginal")
+STAGE_WEIGHTS = ("uniform", "position", "discount")
 
 
 class Stages(NamedTuple):
-    """Levels of each list, of which the first ``n_stages`` are picked from the rest."""
+    """Levels of each list, of which the first ``n_stages`` are picked from the rest.
+
+    ``weights`` has one weight a place in ``order``; None weighs all stages alike.
+    """
 
     order: Indices
     level_starts: Indices
     level_offsets: Indices
     n_stages: Indices
+    weights: Floats | None = None
 
 
 class ListMLE(Loss):
@@ -41,22 +51,41 @@ class ListMLE(Loss):
 
     with :math:`f_l = l / d_k` for "efron" and 0 for "breslow", as in the partial
     likelihood of Cox regression, one stratum a list. Without ties all kinds agree.
+    "marginal" is the exact sum over all orders of tied rows: the probability that the
+    rows of each level are picked before those below, in whatever order,
+
+    .. math::
+
+        \ell(s) = -\sum_{k < K} \log \int_0^\infty e^{-t} \prod_{i \in D_k}
+        \Big( 1 - \exp \frac{-t\, e^{s_i}}{\sum_{j \in R_{k+1}} e^{s_j}} \Big) dt
+
+    integrated to rounding. It is convex, and near Efron's less
+    :math:`\sum_k \log d_k!` while levels are small beside what is below them.
 
     Parameters
     ----------
-    ties : {"efron", "breslow", "order", "random"}, default="efron"
-        What tied rows mean. "efron" and "breslow" approximate the sum over the orders
-        of tied rows; "efron" is much the closer. "order" takes tied rows as ranked by
-        their place in the data, so that the fit learns the order of the file, and
-        warns. "random" breaks ties at random, once a fit.
+    ties : {"efron", "breslow", "order", "random", "marginal"}, default="efron"
+        What tied rows mean. "marginal" sums over all orders of tied rows, exactly, at
+        some 15 times the cost of "efron". "efron" and "breslow" approximate the sum;
+        "efron" is much the closer, and ranks about as well. On data of graded labels
+        that do follow the model, "marginal" alone recovers the scale of the weights;
+        the others shrink it, by half where most rows are tied. "order" takes tied
+        rows as ranked by their place in the data, so that the fit learns the order of
+        the file, and warns. "random" breaks ties at random, once a fit.
     last_level : {"skip", "rank"}, default="skip"
         Whether "efron" and "breslow" count the lowest level as a stage. It carries no
         information: when it is its turn, nothing else is left. "rank" counts it all
         the same, as Cox regression without censoring does. With "order" and "random"
-        the lowest level is the single last row, whose stage is 0 either way.
+        the lowest level is the single last row, whose stage is 0 either way, as is
+        the whole lowest level with "marginal".
     top_k : int, default=None
         Count only stages whose level begins among the first ``top_k`` rows; None
         counts all.
+    stage_weights : {"uniform", "position", "discount"}, default="uniform"
+        What the pick at place p of n counts, with "order" or "random": 1, or as
+        p-ListMLE :math:`2^{1-p} - 2^{1-n}`, or :math:`1 / \log_2(1 + p)`. Weights of
+        stages that pick several rows at once are not defined, so that other ``ties``
+        take "uniform" alone.
     random_state : int, RandomState instance or None, default=None
         Draws the order of tied rows for ``ties="random"``.
 
@@ -66,18 +95,35 @@ class ListMLE(Loss):
        to rank: theory and algorithm", ICML 2008, section 4.
     .. [2] B. Efron, "The efficiency of Cox's likelihood function for censored data",
        JASA 72 (1977), section 3.
+    .. [3] J. D. Kalbfleisch, R. L. Prentice, "Marginal likelihoods based on Cox's
+       regression and life model", Biometrika 60 (1973), for "marginal".
+    .. [4] Y. Lan, Y. Zhu, J. Guo, S. Niu, X. Cheng, "Position-aware ListMLE: a
+       sequential learning process for ranking", UAI 2014, for "position", whose
+       weights :math:`2^{n-p} - 1` are divided by :math:`2^{n-1}` here, so that
+       long lists neither overflow nor outweigh all others.
 
     Examples
     --------
     >>> from skrank.losses import ListMLE
     >>> round(ListMLE()([0.0, 0.0, 0.0], [2, 1, 0], [7, 7, 7]), 6)  # log 3!
     1.791759
+    >>> tied = ListMLE("marginal")
+    >>> round(tied([0.0, 0.0, 0.0], [1, 1, 0], [7, 7, 7]), 6)  # 2 orders of 6: log 3
+    1.098612
     """
 
-    def __init__(self, ties="efron", last_level="skip", top_k=None, random_state=None):
+    def __init__(
+        self,
+        ties="efron",
+        last_level="skip",
+        top_k=None,
+        stage_weights="uniform",
+        random_state=None,
+    ):
         self.ties = ties
         self.last_level = last_level
         self.top_k = top_k
+        self.stage_weights = stage_weights
         self.random_state = random_state
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
@@ -94,6 +140,17 @@ class ListMLE(Loss):
             raise ValueError(
                 f"top_k must be None or an integer of at least 1, got {self.top_k!r}."
             )
+        if self.stage_weights not in STAGE_WEIGHTS:
+            raise ValueError(
+                f"stage_weights must be one of {STAGE_WEIGHTS}, got "
+                f"{self.stage_weights!r}."
+            )
+        if self.stage_weights != "uniform" and not self._row_by_row:
+            raise ValueError(
+                f"stage_weights={self.stage_weights!r} is not defined for "
+                f"ties={self.ties!r}, which picks levels of rows; set ties='order' or "
+                "ties='random', or stage_weights='uniform'."
+            )
         if self.ties == "order":
             self._warn_of_ties(y, lists)
         elif self.ties == "random":
@@ -104,6 +161,11 @@ class ListMLE(Loss):
             ranks[worst_first] = np.arange(lists.n_rows) - lists.expand(lists.starts)
             return ranks
         return y
+
+    @property
+    def _row_by_row(self) -> bool:
+        """Whether each stage picks one row."""
+        return self.ties in ("order", "random")
 
     def _warn_of_ties(self, y: Floats, lists: Lists) -> None:
         """Warn what share of stages the order of tied rows decides."""
@@ -125,12 +187,13 @@ class ListMLE(Loss):
     def prepare(self, y: Floats, lists: Lists) -> Stages:
         """Return the rows of each list sorted into stages."""
         levels = Levels(y, lists)
-        if self.ties in ("order", "random"):
+        if self._row_by_row:
             starts = np.arange(lists.n_rows + 1)
             n_stages = np.minimum(lists.sizes, self.top_k or lists.n_rows)
-            return Stages(levels.order, starts, lists.offsets, n_stages)
+            weights = self._weights(lists)
+            return Stages(levels.order, starts, lists.offsets, n_stages, weights)
         n_stages = levels.n_levels
-        if self.last_level == "skip":
+        if self.last_level == "skip" or self.ties == "marginal":
             n_stages = n_stages - 1
         if self.top_k is not None:
             place = levels.starts[:-1] - np.repeat(lists.starts, levels.n_levels)
@@ -138,11 +201,43 @@ class ListMLE(Loss):
             n_stages = np.minimum(n_stages, early)
         return Stages(levels.order, levels.starts, levels.offsets, n_stages)
 
+    def _weights(self, lists: Lists) -> Floats | None:
+        """Return the weight of the pick at each place, (n_rows,); None is uniform."""
+        place = np.arange(1.0, lists.n_rows + 1) - lists.expand(lists.starts)
+        if self.stage_weights == "position":
+            return np.exp2(1.0 - place) - np.exp2(1.0 - lists.expand(lists.sizes))
+        if self.stage_weights == "discount":
+            return 1.0 / np.log2(1.0 + place)
+        return None
+
     def value_and_gradient(
         self, scores: Floats, prepared: Stages, lists: Lists
     ) -> tuple[Floats, Floats]:
         """Return values (n_lists,) and the gradient in the scores (n_rows,)."""
-        return plackett_luce(scores, *prepared, self.ties != "breslow")
+        order, starts, offsets, n_stages, weights = prepared
+        if self.ties == "marginal":
+            return marginal(scores, order, starts, offsets, n_stages, None)
+        if weights is not None:
+            return weighted_plackett_luce(scores, order, offsets, n_stages, weights)
+        efron = self.ties != "breslow"
+        return plackett_luce(scores, order, starts, offsets, n_stages, efron)
+
+    def hessian_product(
+        self,
+        scores: Floats,
+        prepared: Stages,
+        lists: Lists,
+        direction: Floats,
+        extra: Floats | None = None,
+    ) -> Floats:
+        """Return the second derivative in the scores times a direction, (n_rows,).
+
+        Exact: in closed form, for "marginal" by the quadrature that gives the value.
+        """
+        if self.ties == "marginal":
+            return marginal(scores, *prepared[:4], direction)[1]
+        efron = self.ties != "breslow"
+        return plackett_luce_curvature(scores, *prepared, efron, direction)
 
     def n_terms(self, prepared: Stages, lists: Lists) -> Floats:
         """Return the number of rows picked in each list."""

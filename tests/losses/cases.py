@@ -82,27 +82,66 @@ def plackett_luce(loss):
         value = 0.0
         for picked, left in stages(loss, y):
             top = max(s[i] for i in left)
+            weight = weight_of(loss, len(y) - len(left) + 1, len(y))
             for n_picked, pick in enumerate(picked):
                 share = n_picked / len(picked) if loss.ties == "efron" else 0.0
                 total = fsum(
                     exp(s[i] - top) * ((1 - share) if i in picked else 1.0)
                     for i in left
                 )
-                value += log(total) + top - s[pick]
+                value += weight * (log(total) + top - s[pick])
         return value
 
     return oracle
+
+
+def weight_of(loss, place, n):
+    """Return what the pick at a place, 1 and on, counts in a list of n rows."""
+    if loss.stage_weights == "position":
+        return 2.0 ** (1 - place) - 2.0 ** (1 - n)
+    return 1 / log2(1 + place) if loss.stage_weights == "discount" else 1.0
+
+
+def all_orders(loss):
+    """Return the oracle of ListMLE that sums over all orders of tied rows."""
+
+    def oracle(s, y):
+        value = 0.0
+        for picked, left in stages(loss, y):
+            below = [s[i] for i in left if i not in picked]
+            value -= log_first([s[i] for i in picked], log_sum_exp(below))
+        return value
+
+    return oracle
+
+
+def log_first(level, below):
+    """Return the log of the probability that a level is picked before what is below.
+
+    The orders of equal rows share their last pick, so sums over orders are sums over
+    the rows still to be picked: those of a set, in all orders, have the probability
+
+        sum_i P(i is picked first of the set and below) P(the others, in all orders)
+    """
+    logs = [0.0]
+    for chosen in range(1, 1 << len(level)):
+        rows = [i for i in range(len(level)) if chosen >> i & 1]
+        total = log_sum_exp([below, *(level[i] for i in rows)])
+        logs.append(
+            log_sum_exp([level[i] - total + logs[chosen ^ 1 << i] for i in rows])
+        )
+    return logs[-1]
 
 
 def stages(loss, y):
     """Return the rows picked at each stage that counts, and the rows left till then."""
     best_first = sorted(range(len(y)), key=lambda i: -y[i])  # ties stay in row order
     levels = [[i] for i in best_first]
-    if loss.ties in ("breslow", "efron"):
+    if loss.ties in ("breslow", "efron", "marginal"):
         levels = [
             [i for i in best_first if y[i] == label] for label in sorted(set(y))[::-1]
         ]
-        if loss.last_level == "skip":
+        if loss.last_level == "skip" or loss.ties == "marginal":
             levels = levels[:-1]
     found = []
     done = 0
@@ -120,7 +159,8 @@ def n_picked(loss):
 def listmle(*args, **settings):
     loss = ListMLE(*args, **settings)
     by_rows = loss.ties in ("order", "random")
-    return Case(loss, plackett_luce(loss), n_picked(loss), row_order_of_ties=by_rows)
+    oracle = all_orders(loss) if loss.ties == "marginal" else plackett_luce(loss)
+    return Case(loss, oracle, n_picked(loss), row_order_of_ties=by_rows)
 
 
 def n_pairs(y):
@@ -135,7 +175,12 @@ CASES = [
     listmle("breslow", last_level="rank", top_k=3),
     listmle("order"),
     listmle("order", top_k=2),
+    listmle("order", stage_weights="position"),
+    listmle("order", top_k=3, stage_weights="discount"),
     listmle("random", random_state=0),
+    listmle("random", stage_weights="discount", random_state=1),
+    listmle("marginal"),
+    listmle("marginal", last_level="rank", top_k=2),
     Case(ListNet(), listnet_gain, negative_labels=False),
     Case(ListNet("softmax"), listnet_softmax(1.0)),
     Case(ListNet("softmax", temperature=0.3), listnet_softmax(0.3)),

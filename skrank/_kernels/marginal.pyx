@@ -1,0 +1,512 @@
+"""Plackett-Luce summed over all orders of tied rows: values and score derivatives.
+
+The probability that all rows of a level D come before all rows A below it, with
+p_i = exp(s_i) / sum_A exp(s_j), is that of a race of exponential clocks:
+
+    P = int_0^inf e^-t prod_{i in D} (1 - exp(-p_i t)) dt
+
+With t = e^x the integrand is analytic and log-concave, so that the trapezoid rule on
+nodes x_n, a step h apart, is exact to rounding once h is small against the peak's
+width. No exponential is needed at most (row, node) pairs: h is log 2 over a whole
+number m, so that m nodes on z = p_i t is doubled, and v = 1 - exp(-z) obeys
+
+    v(2 z) = v + v (1 - v)
+
+whose relative errors shrink. One log of a product over rows is taken a node.
+"""
+
+from libc.math cimport ceil, exp, fabs, ldexp, log, log1p, sqrt
+from libc.stdlib cimport free, malloc
+
+import numpy as np
+
+cdef double LOG2 = 0.693147180559945309417
+cdef double DROP = 40.0  # nodes go to where the integrand is exp(-40) of its peak
+# Steps whose error is rounding: against what exp(-t) does, a Gaussian peak of many
+# rows, and a cut-off as sharp as that of (1 - exp(-z))^d at large z, on a scale 1 / z.
+cdef double WIDEST_STEP = 0.2
+cdef double STEP_IN_WIDTHS = 0.6
+cdef double STEP_IN_SCALES = 0.3
+cdef double FAR = 40.0  # z beyond which 1 - exp(-z) is 1 (to be exact to rounding)
+cdef double NEAR = 1e-17  # 1 - exp(-z) is z below
+cdef double LARGEST_LOG_P = 100.0
+cdef double SMALLEST_PRODUCT = 1e-100  # four more factors are above 1e-37 each
+cdef enum:
+    LANES = 4  # rows at a time
+    MANY = 64  # nodes
+    MOST_NODES = 2048  # 45 / h with h above 0.3 / (1 + 1.2 log(number of rows)), but
+
+
+cdef struct Work:
+    double* s  # the list's scores by level, the largest being 0
+    double* direction
+    double* out
+    double* p
+    double* z  # of rows that are neither near nor far, at the first node
+    Py_ssize_t* active  # which rows these are
+    double* e  # mean of z / (exp(z) - 1) over the integrand
+    double* change  # of e along a direction
+    double* v
+    double* product
+    double* share  # of each node in the integral
+    double* sums
+    double* t  # of each node over that of the first
+    double* node
+
+
+cdef inline double twice(double v) noexcept nogil:
+    """Return 1 - exp(-2 z) from 1 - exp(-z)."""
+    return v + v * (1.0 - v)
+
+
+cdef inline double one_minus_exp(double z) noexcept nogil:
+    """Return 1 - exp(-z) for z from 0 to 80, without a branch: a series at z / 256."""
+    cdef double y = z * 0.00390625, v
+    v = 1.0 - y / 11.0
+    v = 1.0 - y * v * 0.1
+    v = 1.0 - y * v * (1.0 / 9.0)
+    v = 1.0 - y * v * 0.125
+    v = 1.0 - y * v * (1.0 / 7.0)
+    v = 1.0 - y * v * (1.0 / 6.0)
+    v = 1.0 - y * v * 0.2
+    v = 1.0 - y * v * 0.25
+    v = 1.0 - y * v * (1.0 / 3.0)
+    v = y * (1.0 - y * v * 0.5)
+    return twice(twice(twice(twice(twice(twice(twice(twice(v))))))))
+
+
+cdef inline double slope(double t, const double* p, Py_ssize_t d, double* b, double* c,
+                         double* curvature) noexcept nogil:
+    """Return the first derivative of the log integrand in x, and minus the second."""
+    cdef double total = 1.0 - t, bend = t, z, v
+    cdef Py_ssize_t i
+    for i in range(d):
+        z = p[i] * t
+        z = 1e-290 if z < 1e-290 else z
+        z = 80.0 if z > 80.0 else z
+        v = one_minus_exp(z)
+        b[i] = z * (1.0 - v) / v
+        c[i] = b[i] * (b[i] + z - 1.0)
+    for i in range(d):
+        total += b[i]
+        bend += c[i]
+    curvature[0] = bend
+    return total
+
+
+cdef double near_peak(
+    const double* p, Py_ssize_t d, double* b, double* c, double* first,
+    double* curvature,
+) noexcept nogil:
+    """Return t near the integrand's peak in x, and the derivatives there.
+
+    The slope is convex and falling in t, and not below what d rows with the mean of p
+    would give: Newton's method rises to the peak without overshooting.
+    """
+    cdef double t = 1.0, mean = 0.0, one_b, one_c, bend, rise
+    cdef Py_ssize_t i, turn
+    for i in range(d):
+        mean += p[i]
+    mean /= d
+    for turn in range(100):
+        slope(t, &mean, 1, &one_b, &one_c, &bend)
+        rise = 1.0 - t + d * one_b
+        bend = t + d * one_c
+        t += rise * t / bend
+        if rise <= 0.1 * sqrt(bend):
+            break
+    for turn in range(100):
+        first[0] = slope(t, p, d, b, c, curvature)
+        if fabs(first[0]) <= 0.1 * sqrt(curvature[0]):
+            break
+        t += first[0] * t / curvature[0]
+    return t
+
+
+cdef inline void reach(
+    double t, double first, double* left, double* right
+) noexcept nogil:
+    """Bound from above how far from the peak the log integrand has fallen by DROP.
+
+    To the left it falls at least as t (x - 1 + e^-x), to the right as
+    t (e^x - 1 - x) - first x; Newton's method comes from above, so any turn is a bound.
+    """
+    cdef double r, f
+    cdef int turn
+    r = 1.0 + DROP / t + sqrt(2.0 * DROP / t)
+    for turn in range(3):
+        f = exp(-r)
+        r -= (t * (r - 1.0 + f) - DROP) / (t * (1.0 - f))
+    left[0] = r
+    r = (first + sqrt(first * first + 2.0 * DROP * t)) / t
+    for turn in range(6):
+        f = exp(r) - 1.0
+        r -= (t * (f - r) - first * r - DROP) / (t * f - first)
+    right[0] = r
+
+
+cdef inline double step(
+    const double* p, const double* c, Py_ssize_t d, double t, double curvature
+) noexcept nogil:
+    """Return how far apart nodes may be; c is the rows' part of the curvature.
+
+    A cut-off on a scale 1 / z has z near the mean under c, and d exp(-z) near 1.
+    """
+    cdef double scale = 0.0
+    cdef Py_ssize_t i
+    for i in range(d):
+        scale += c[i] * min(p[i] * t, 80.0)
+    scale = min(scale / (curvature - t + 1e-300), 1.0 + 1.2 * log(<double> d))
+    return min(
+        min(WIDEST_STEP, STEP_IN_WIDTHS / sqrt(curvature)), STEP_IN_SCALES / scale
+    )
+
+
+cdef inline void begin(
+    const double* z, const double* t, Py_ssize_t phases, double* v
+) noexcept nogil:
+    """Fill in 1 - exp(-z t) of four rows at the first nodes, node by node."""
+    cdef Py_ssize_t i, j
+    for i in range(phases):
+        for j in range(LANES):
+            v[LANES * i + j] = z[j] * t[i]
+    for i in range(LANES * phases):
+        v[i] = one_minus_exp(80.0 if v[i] > 80.0 else v[i])
+
+
+cdef inline void multiply(double* product, double* v, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        product[i] *= v[i]
+        v[i] = v[i] + v[i] * (1.0 - v[i])
+
+
+cdef inline void add_shares(
+    double* sums, const double* share, double* v, Py_ssize_t n
+) noexcept nogil:
+    """Add share * (1 - v) / v."""
+    cdef Py_ssize_t i
+    cdef double u
+    for i in range(n):
+        u = 1.0 - v[i]
+        sums[i] += share[i] * u / v[i]
+        v[i] = v[i] + v[i] * u
+
+
+cdef inline void take_logs(
+    double* node, double* product, Py_ssize_t n
+) noexcept nogil:
+    """Add the log of each node's product, and start new products."""
+    cdef Py_ssize_t i
+    cdef double* four
+    for i in range(n):
+        four = product + LANES * i
+        node[i] += log((four[0] * four[1]) * (four[2] * four[3]))
+        four[0] = four[1] = four[2] = four[3] = 1.0
+
+
+cdef double level(
+    Work* w, const double* s, const double* along, Py_ssize_t d, double below
+) noexcept nogil:
+    """Return -log P of a level, with e and, given a direction, its change.
+
+    ``below`` is the log of the sum over rows below the level; ``along`` a direction
+    in s - below, or NULL.
+    """
+    cdef double t, first, curvature, left, right, h, z, top, total, near_sum = 0.0
+    cdef double other
+    cdef Py_ssize_t i, j, k, m, n_nodes, octaves, phases, n_left, n_active = 0, n_near = 0
+    cdef Py_ssize_t low, high, start, block, n_blocks
+    if d == 1:
+        t = s[0] - below
+        z = exp(-fabs(t))
+        other = 1.0 / (1.0 + z)
+        w.e[0] = z * other if t > 0.0 else other
+        if along != NULL:
+            w.change[0] = -z * other * other * along[0]
+        return log1p(z) - (t if t < 0.0 else 0.0)
+    for i in range(d):
+        t = s[i] - below
+        w.p[i] = exp(LARGEST_LOG_P if t > LARGEST_LOG_P else t)
+    # Before rows are compacted, z and e serve as buffers.
+    t = near_peak(w.p, d, w.z, w.e, &first, &curvature)
+    reach(t, first, &left, &right)
+    m = <Py_ssize_t> ceil(LOG2 / step(w.p, w.e, d, t, curvature))
+    h = LOG2 / m
+    # Many nodes: a sharp cut-off, found from slopes, since a slope falls with x.
+    while left > MANY * h:
+        z = DROP / slope(t * exp(-left / 3.0), w.p, d, w.z, w.e, &curvature)
+        if z > 0.6 * left:
+            break
+        left = left / 3.0 + z
+    n_left = <Py_ssize_t> ceil(left / h)
+    n_nodes = n_left + <Py_ssize_t> ceil(right / h) + 1
+    phases = min(m, n_nodes)
+    octaves = (n_nodes + phases - 1) // phases
+    n_nodes = octaves * phases
+    for i in range(phases):
+        w.t[i] = exp(i * h)
+    for i in range(phases, n_nodes):
+        w.t[i] = 2.0 * w.t[i - phases]
+    # Octaves apart, so that t and x of the nodes near the peak agree to rounding.
+    left = t * ldexp(exp(-(n_left % m) * h), -(n_left // m))
+    top = log(t)
+    for i in range(d):
+        z = w.p[i] * left
+        w.e[i] = 0.0
+        if along != NULL:
+            w.change[i] = 0.0
+        if z > FAR:
+            continue
+        if z * w.t[n_nodes - 1] < NEAR:
+            w.e[i] = 1.0
+            n_near += 1
+            near_sum += s[i] - below
+            continue
+        w.active[n_active] = i
+        w.z[n_active] = z
+        n_active += 1
+    n_blocks = (n_active + LANES - 1) // LANES
+    for i in range(n_active, LANES * n_blocks):
+        w.z[i] = 80.0
+    for i in range(n_nodes):
+        # The log integrand but for rows that are active, or a constant.
+        w.node[i] = (n_near + 1) * (top + (i - n_left) * h) - left * w.t[i]
+    for i in range(LANES * n_nodes):
+        w.product[i] = 1.0
+    for block in range(n_blocks):
+        start = LANES * block
+        begin(w.z + start, w.t, phases, w.v)
+        for k in range(octaves):
+            multiply(w.product + LANES * phases * k, w.v, LANES * phases)
+        if (w.product[0] * w.product[1]) * (w.product[2] * w.product[3]) < (
+            SMALLEST_PRODUCT
+        ):
+            take_logs(w.node, w.product, n_nodes)
+    take_logs(w.node, w.product, n_nodes)
+    top = w.node[0]
+    for i in range(1, n_nodes):
+        top = w.node[i] if w.node[i] > top else top
+    low = 0
+    while w.node[low] < top - DROP:
+        low += 1
+    high = n_nodes
+    while w.node[high - 1] < top - DROP:
+        high -= 1
+    total = 0.0
+    for i in range(low, high):
+        w.node[i] = exp(w.node[i] - top)
+        total += w.node[i]
+    phases = min(phases, high - low)
+    octaves = (high - low + phases - 1) // phases
+    for i in range(octaves * phases):
+        z = w.t[low + i] * w.node[low + i] / total if low + i < high else 0.0
+        for j in range(LANES):
+            w.share[LANES * i + j] = z
+    for block in range(n_blocks):
+        start = LANES * block
+        begin(w.z + start, w.t + low, phases, w.v)
+        for i in range(LANES * phases):
+            w.sums[i] = 0.0
+        for k in range(octaves):
+            add_shares(
+                w.sums, w.share + LANES * phases * k, w.v, LANES * phases
+            )
+        for j in range(min(LANES, n_active - start)):
+            z = 0.0
+            for i in range(phases):
+                z += w.sums[LANES * i + j]
+            w.e[w.active[start + j]] = w.z[start + j] * z
+    if along != NULL:
+        differentiate(w, along, n_active, low, high, total)
+    z = -(top + log(total * h)) - near_sum
+    return z if z > 0.0 else 0.0
+
+
+cdef void differentiate(
+    Work* w, const double* along, Py_ssize_t n_active, Py_ssize_t low, Py_ssize_t high,
+    double total,
+) noexcept nogil:
+    """Fill in the change of e along a direction.
+
+    With b = z / (exp(z) - 1) at each node and B = sum_i along_i b_i, it is the mean
+    over the integrand of b (B - mean B) + b (1 - b - z) along.
+    """
+    cdef Py_ssize_t i, n
+    cdef double z, v, b, mean = 0.0, change
+    for n in range(low, high):
+        w.sums[n] = 0.0
+        for i in range(n_active):
+            z = w.z[i] * w.t[n]
+            z = 80.0 if z > 80.0 else z
+            v = one_minus_exp(z)
+            w.sums[n] += along[w.active[i]] * (z * (1.0 - v) / v)
+        w.node[n] /= total
+        mean += w.node[n] * w.sums[n]
+    for i in range(n_active):
+        change = 0.0
+        for n in range(low, high):
+            z = w.z[i] * w.t[n]
+            z = 80.0 if z > 80.0 else z
+            v = one_minus_exp(z)
+            b = z * (1.0 - v) / v
+            change += w.node[n] * b * (
+                (w.sums[n] - mean) + (1.0 - b - z) * along[w.active[i]]
+            )
+        w.change[w.active[i]] = change
+
+
+cdef inline double log_add(double a, double b) noexcept nogil:
+    """Return log(exp(a) + exp(b)), b being finite."""
+    return log1p(exp(-fabs(a - b))) + (a if a > b else b)
+
+
+cdef inline double log_sum(const double* s, Py_ssize_t n) noexcept nogil:
+    cdef double top = s[0], total = 0.0
+    cdef Py_ssize_t i
+    for i in range(n):
+        top = s[i] if s[i] > top else top
+    for i in range(n):
+        total += exp(s[i] - top)
+    return top + log(total)
+
+
+cdef inline double mean_under(
+    const double* s, const double* values, double sum_, Py_ssize_t n
+) noexcept nogil:
+    """Return the mean of values with weights exp(s - sum_)."""
+    cdef double total = 0.0
+    cdef Py_ssize_t i
+    for i in range(n):
+        total += exp(s[i] - sum_) * values[i]
+    return total
+
+
+cdef double one_list(
+    Work* w, const Py_ssize_t* starts, Py_ssize_t n_levels, Py_ssize_t n_stages,
+    bint second, double* log_share, double* centre,
+) noexcept nogil:
+    """Return the value of a list, with its gradient or product in ``w.out``."""
+    cdef Py_ssize_t origin = starts[0], i, k, first, d
+    cdef Py_ssize_t end = starts[n_stages] - origin, n = starts[n_levels] - origin
+    cdef double value = 0.0, below, own, mean = 0.0, total, change, part, before
+    for i in range(n):
+        w.out[i] = 0.0
+    if n_stages == 0:
+        return 0.0
+    below = log_sum(w.s + end, n - end)
+    if second:
+        mean = mean_under(w.s + end, w.direction + end, below, n - end)
+    # From the worst level up. Beyond its own level a row is one of those below.
+    for k in range(n_stages - 1, -1, -1):
+        first = starts[k] - origin
+        d = starts[k + 1] - starts[k]
+        if second:
+            for i in range(first, first + d):
+                w.out[i] = w.direction[i] - mean
+        value += level(w, w.s + first, w.out + first if second else NULL, d, below)
+        total = change = 0.0
+        for i in range(d):
+            total += w.e[i]
+            w.out[first + i] = -w.e[i]
+            if second:
+                change += w.change[i]
+                w.out[first + i] = -w.change[i]
+        log_share[k] = log(total) - below  # minus infinity for a sum of zero
+        centre[k] = mean - change / total if second and total > 0.0 else 0.0
+        own = log_sum(w.s + first, d)
+        below = log_add(own, below)
+        if second:
+            part = mean_under(w.s + first, w.direction + first, own, d)
+            mean += exp(own - below) * (part - mean)
+    # From the best level down: what earlier stages add to each row.
+    before = log_share[0]
+    mean = centre[0]
+    for k in range(1, n_stages + 1):
+        first = starts[k] - origin
+        end = starts[k + 1] - origin if k < n_stages else n
+        for i in range(first, end):
+            part = exp(w.s[i] + before)
+            w.out[i] += part * (w.direction[i] - mean) if second else part
+        if k < n_stages and log_share[k] > -1e300:
+            part = log_share[k]
+            before = log_add(before, part)
+            mean += exp(part - before) * (centre[k] - mean)
+    return value
+
+
+def marginal(
+    const double[::1] scores,
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] level_starts,
+    const Py_ssize_t[::1] level_offsets,
+    const Py_ssize_t[::1] n_stages,
+    const double[:] direction,
+):
+    """Return minus log-likelihoods (n_lists,) and their score gradient (n_rows,).
+
+    Rows, levels and stages are as in ``plackett_luce``; a list's last level is never
+    a stage. With a ``direction`` (n_rows,), not None, the second result is the second
+    derivative times it.
+    """
+    cdef Py_ssize_t n_lists = n_stages.shape[0], q, i, k, first, n, longest = 1
+    cdef Py_ssize_t widest = 1, most = 1
+    cdef bint second = direction is not None
+    cdef double high
+    cdef Work w
+    values_array = np.empty(n_lists)
+    out_array = np.empty(scores.shape[0])
+    cdef double[::1] values = values_array, out = out_array
+    for q in range(n_lists):
+        k = level_offsets[q]
+        n = level_starts[level_offsets[q + 1]] - level_starts[k]
+        longest = max(longest, n)
+        most = max(most, n_stages[q])
+        for i in range(k, k + n_stages[q]):
+            widest = max(widest, level_starts[i + 1] - level_starts[i])
+    cdef double* memory = <double*> malloc(
+        (3 * longest + 4 * (widest + LANES) + 2 * most
+         + (4 * LANES + 2) * MOST_NODES) * sizeof(double)
+    )
+    w.active = <Py_ssize_t*> malloc((widest + LANES) * sizeof(Py_ssize_t))
+    if memory == NULL or w.active == NULL:
+        free(memory)
+        free(w.active)
+        raise MemoryError()
+    w.s = memory
+    w.direction = w.s + longest
+    w.out = w.direction + longest
+    w.p = w.out + longest
+    w.z = w.p + widest + LANES
+    w.e = w.z + widest + LANES
+    w.change = w.e + widest + LANES
+    w.v = w.change + widest + LANES
+    w.product = w.v + LANES * MOST_NODES
+    w.share = w.product + LANES * MOST_NODES
+    w.sums = w.share + LANES * MOST_NODES
+    w.t = w.sums + LANES * MOST_NODES
+    w.node = w.t + MOST_NODES
+    cdef double* log_share = w.node + MOST_NODES
+    cdef double* centre = log_share + most
+    with nogil:
+        for q in range(n_lists):
+            k = level_offsets[q]
+            first = level_starts[k]
+            n = level_starts[level_offsets[q + 1]] - first
+            high = scores[order[first]]
+            for i in range(n):
+                w.s[i] = scores[order[first + i]]
+                high = w.s[i] if w.s[i] > high else high
+            for i in range(n):
+                w.s[i] -= high
+                if second:
+                    w.direction[i] = direction[order[first + i]]
+            values[q] = one_list(
+                &w, &level_starts[k], level_offsets[q + 1] - k, n_stages[q], second,
+                log_share, centre,
+            )
+            for i in range(n):
+                out[order[first + i]] = w.out[i]
+    free(memory)
+    free(w.active)
+    return values_array, out_array
