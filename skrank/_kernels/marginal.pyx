@@ -27,6 +27,7 @@ cdef double DROP = 40.0  # nodes go to where the integrand is exp(-40) of its pe
 cdef double WIDEST_STEP = 0.2
 cdef double STEP_IN_WIDTHS = 0.6
 cdef double STEP_IN_SCALES = 0.3
+cdef double LARGE_Z = 4.0
 cdef double FAR = 40.0  # z beyond which 1 - exp(-z) is 1 (to be exact to rounding)
 cdef double NEAR = 1e-17  # 1 - exp(-z) is z below
 cdef double LARGEST_LOG_P = 100.0
@@ -150,15 +151,24 @@ cdef inline double step(
 ) noexcept nogil:
     """Return how far apart nodes may be; c is the rows' part of the curvature.
 
-    A cut-off on a scale 1 / z has z near the mean under c, and d exp(-z) near 1.
+    A cut-off on a scale 1 / z is at the z of the rows that bend the peak, or left of
+    the peak, where n rows of large z have n z exp(-z) = 1.
     """
-    cdef double scale = 0.0
-    cdef Py_ssize_t i
+    cdef double scale = 0.0, weight = 0.0, z
+    cdef Py_ssize_t i, n = 0
     for i in range(d):
-        scale += c[i] * min(p[i] * t, 80.0)
-    scale = min(scale / (curvature - t + 1e-300), 1.0 + 1.2 * log(<double> d))
+        z = p[i] * t
+        if z > LARGE_Z:
+            n += 1
+        else:
+            scale += c[i] * z
+            weight += c[i]
+    scale = scale / weight if weight > 0.0 else 0.0
+    if n > 0:
+        scale = max(scale, 1.0 + 1.2 * log(<double> n))
     return min(
-        min(WIDEST_STEP, STEP_IN_WIDTHS / sqrt(curvature)), STEP_IN_SCALES / scale
+        min(WIDEST_STEP, STEP_IN_WIDTHS / sqrt(curvature)),
+        STEP_IN_SCALES / max(scale, 1.0),
     )
 
 
