@@ -7,13 +7,19 @@ from math import exp, fsum, log
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.optimize import brentq
 
-from skrank import Lists
+from skrank import ListMLERanker, Lists
+from skrank.datasets import make_ranking
 from skrank.losses import ListMLE
 
 WORKED = {
     "listmle": {"ties": "order"},
     "listmle_top2": {"ties": "order", "top_k": 2},
+    "listmle_position": {"ties": "order", "stage_weights": "position"},
+    "listmle_discount": {"ties": "order", "stage_weights": "discount"},
+    "marginal": {"ties": "marginal"},
     "breslow": {"ties": "breslow", "last_level": "rank"},
     "efron": {"ties": "efron", "last_level": "rank"},
 }
@@ -41,6 +47,10 @@ def test_worked_numbers(shared):
         )
         # Scores of 800 leave 800 eps of a difference.
         size = max(1.0, *map(abs, case["s"]))
+        if model == "listmle_position":  # whose weights are whole numbers there
+            value *= 2.0 ** (len(case["y"]) - 1)
+            gradient *= 2.0 ** (len(case["y"]) - 1)
+            size *= 2.0 ** (len(case["y"]) - 1)
         assert value == pytest.approx(case["loss"], rel=1e-14, abs=1e-15)
         np.testing.assert_allclose(gradient, case["grad_s"], atol=4e-16 * size)
     assert seen == set(WORKED)
@@ -174,7 +184,9 @@ def test_T38_ties_have_one_value():
         rows = list(order)
         efron = ListMLE("efron")(scores[rows], y[rows], groups)
         breslow = ListMLE("breslow", "rank")(scores[rows], y[rows], groups)
+        marginal = ListMLE("marginal")(scores[rows], y[rows], groups)
         assert efron == pytest.approx(1.2082704930, abs=1e-10)
+        assert marginal == pytest.approx(0.3539839539, abs=1e-10)
         assert breslow == pytest.approx(1.8152119289, abs=1e-10)
 
 
@@ -210,8 +222,118 @@ def test_a_list_with_one_label_tells_nothing_unless_ranked():
         ({"last_level": "drop"}, "last_level must be"),
         ({"top_k": 0}, "top_k must be None or an integer of at least 1, got 0"),
         ({"top_k": 1.5}, "got 1.5"),
+        ({"stage_weights": "gain"}, "stage_weights must be one of"),
+        ({"stage_weights": "position"}, "is not defined for ties='efron'"),
+        ({"ties": "marginal", "stage_weights": "discount"}, "ties='marginal'"),
     ],
 )
 def test_settings_that_do_not_exist_are_refused(settings, complaint):
     with pytest.raises(ValueError, match=complaint):
         ListMLE(**settings)([1, 0], [1, 0], [0, 0])
+
+
+def log_integral(a):
+    """Return the log of the integral of MATH 1.4c by adaptive quadrature."""
+
+    def log_integrand(x):
+        return x - exp(x) + np.log(-np.expm1(-np.exp(a + x))).sum()
+
+    def slope(x):
+        z = np.exp(a + x)
+        return 1 - exp(x) + (z / np.expm1(np.minimum(z, 700))).sum()
+
+    peak = brentq(slope, -1, log(len(a) + 2))
+    top = log_integrand(peak)
+    near = [peak + shift for shift in (-8, -2, -0.5, -0.1, 0, 0.1, 0.5, 1)]
+    area = quad(
+        lambda x: exp(log_integrand(x) - top),
+        *(peak - 42, peak + 4),
+        points=near,
+        epsabs=0,
+        epsrel=1e-13,
+        limit=400,
+    )[0]
+    return top + log(area)
+
+
+@pytest.mark.parametrize("n_tied", [2, 10, 60, 300, 1000])
+@pytest.mark.parametrize("shift", [-3.0, 0.0, 2.0, 4.0, 6.0])
+@pytest.mark.parametrize("spread", [0.0, 0.3, 2.0])
+def test_marginal_equals_adaptive_quadrature(n_tied, shift, spread):
+    """Large levels well above the rest are cut off sharply: the rule's hard case."""
+    a = shift + spread * np.random.default_rng(n_tied).standard_normal(n_tied)
+    y = np.append(np.ones(n_tied), 0)
+    value, gradient = value_and_gradient(ListMLE("marginal"), np.append(a, 0), y)
+    assert value == pytest.approx(-log_integral(a), rel=1e-12, abs=2e-13)
+    # The sum over the level, up to its size, goes through a logarithm.
+    bound = n_tied * (4 + log(n_tied)) * np.finfo(float).eps
+    assert abs(gradient.sum()) < bound
+
+
+@pytest.mark.parametrize("width", [40, 300, 650, 2000, 1e5])
+def test_marginal_takes_scores_of_any_range(width):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, size=40).astype(float)
+    scores = rng.uniform(0, width, size=40)
+    value, gradient = value_and_gradient(ListMLE("marginal"), scores, y)
+    assert np.isfinite(value)
+    assert value >= 0
+    assert ((-1 <= gradient) | (y < 2)).all()
+    assert (gradient[y == 0] >= 0).all()
+    assert abs(gradient.sum()) < 40 * width * np.finfo(float).eps
+
+
+def test_marginal_of_a_level_of_100_000_rows():
+    """Equal scores: P = d! / ((1 + c) (2 + c) ... (d + c)) with c rows below."""
+    n_tied, n_below = 100_000, 3
+    y = np.append(np.ones(n_tied), np.zeros(n_below))
+    value, gradient = value_and_gradient(ListMLE("marginal"), 0 * y, y)
+    expected = fsum(log((n_tied + i) / i) for i in range(1, n_below + 1))
+    assert value == pytest.approx(expected, rel=1e-9)
+    assert np.isfinite(gradient).all()
+
+
+def test_marginal_gives_the_lowest_level_nothing():
+    for last_level in ("skip", "rank"):
+        loss = ListMLE("marginal", last_level)
+        value, gradient = value_and_gradient(loss, [0.2, -0.4, 0.9], [1, 1, 1])
+        assert value == 0
+        assert not gradient.any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_marginal_is_convex_and_below_the_mean_over_orders(seed):
+    rng = np.random.default_rng(seed)
+    y = np.array([2, 2, 1, 1, 1, 0])
+    left, right = 3 * rng.standard_normal((2, 6))
+    loss, group = ListMLE("marginal"), np.zeros(6)
+    middle = loss(0.5 * (left + right), y, group)
+    assert middle <= 0.5 * (loss(left, y, group) + loss(right, y, group)) + 1e-13
+    strict = ListMLE("order")
+    orders = [
+        strict(left[[*top, *mid, 5]], range(6, 0, -1), group)
+        for top in permutations([0, 1])
+        for mid in permutations([2, 3, 4])
+    ]
+    assert np.mean(orders) >= loss(left, y, group) + log(2) + log(6) - 1e-13
+    total = -log(fsum(exp(-value) for value in orders))
+    assert loss(left, y, group) == pytest.approx(total, rel=1e-13)
+
+
+def test_marginal_alone_recovers_the_scale_of_the_weights():
+    """The truth is 1.5; the bound is four standard errors from the curvature."""
+    X, y, groups, coef = make_ranking(
+        400, list_size=20, n_features=1, n_informative=1, noise=1 / 1.5,
+        return_coef=True, random_state=0,
+    )  # fmt: skip
+    fitted = {
+        ties: ListMLERanker(ties, alpha=0).fit(X, y, groups).coef_[0] * coef[0]
+        for ties in ("efron", "marginal")
+    }
+    lists, loss = Lists(np.full(400, 20)), ListMLE("marginal")
+    prepared = loss.prepare(y.astype(float), lists)
+    scores = X[:, 0] * fitted["marginal"] * coef[0]
+    curved = loss.hessian_product(scores, prepared, lists, X[:, 0])
+    error = (X[:, 0] @ curved) ** -0.5
+    assert abs(fitted["marginal"] - 1.5) < 4 * error
+    assert fitted["efron"] < 1.5 - 4 * error
