@@ -35,7 +35,7 @@ cdef double SMALLEST_PRODUCT = 1e-100  # four more factors are above 1e-37 each
 cdef enum:
     LANES = 4  # rows at a time
     MANY = 64  # nodes
-    MOST_NODES = 2048  # 45 / h with h above 0.3 / (1 + 1.2 log(number of rows)), but
+    MOST_NODES = 4096  # room for twice as many as are asked for, in whole octaves
 
 
 cdef struct Work:
@@ -249,6 +249,10 @@ cdef double level(
         if z > 0.6 * left:
             break
         left = left / 3.0 + z
+    if left + right > MOST_NODES // 2 * h:
+        # No cut-off lies that near, so that no step so fine is needed.
+        m = max(1, <Py_ssize_t> (LOG2 * (MOST_NODES // 2) / (left + right)))
+        h = LOG2 / m
     n_left = <Py_ssize_t> ceil(left / h)
     n_nodes = n_left + <Py_ssize_t> ceil(right / h) + 1
     phases = min(m, n_nodes)

@@ -293,6 +293,16 @@ def test_marginal_of_a_level_of_100_000_rows():
     assert np.isfinite(gradient).all()
 
 
+@pytest.mark.parametrize("ahead", [15.0, 30.0, 50.0, 900.0])
+def test_marginal_of_a_large_level_far_ahead_is_near_zero(ahead):
+    """P is between 1 and 1 minus the chance that the row below beats any other."""
+    y = np.append(np.ones(100_000), 0)
+    value, gradient = value_and_gradient(ListMLE("marginal"), ahead * y, y)
+    first_below = 1e5 * exp(-ahead)
+    assert 0 <= value <= max(-np.log1p(-min(first_below, 0.999999)), 1e-12)
+    assert np.isfinite(gradient).all()
+
+
 def test_marginal_gives_the_lowest_level_nothing():
     for last_level in ("skip", "rank"):
         loss = ListMLE("marginal", last_level)
