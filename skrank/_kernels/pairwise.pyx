@@ -10,37 +10,19 @@ two. All terms are positive, so nothing cancels. Scores too far apart for x to b
 number go pair by pair through exp(-|d|).
 """
 
-from libc.math cimport exp, fabs, frexp, log, log1p
+from libc.math cimport exp, fabs, log1p
+
+from skrank._kernels._products cimport (
+    STRIP,
+    Product,
+    log2,
+    open_product,
+    rescale,
+    take_log,
+    widest,
+)
 
 import numpy as np
-
-cdef double WIDEST = 700.0  # range of scores for which every x is a number
-cdef double LOG2 = 0.693147180559945309417
-cdef enum:
-    STRIP = 64  # worse rows at a time: buffers that stay in the first-level cache
-
-
-cdef struct Product:
-    double fraction
-    long long exponent
-    Py_ssize_t used  # factors in the fraction
-    Py_ssize_t room  # factors that it can hold without overflow
-
-
-cdef inline void rescale(Product* product) noexcept nogil:
-    cdef int power
-    product.fraction = frexp(product.fraction, &power)
-    product.exponent += power
-    product.used = 0
-
-
-cdef inline double take_log(Product* product) noexcept nogil:
-    """Return the log of the product, and start a new one."""
-    cdef double value = log(product.fraction) + LOG2 * <double> product.exponent
-    product.fraction = 1.0
-    product.exponent = 0
-    product.used = 0
-    return value
 
 
 cdef double one_against(
@@ -157,7 +139,7 @@ cdef inline double load(
         s[i] = scores[order[i]]
         low = min(low, s[i])
         high = max(high, s[i])
-    if high - low <= WIDEST:
+    if high - low <= widest():
         for i in range(n):
             s[i] = exp(s[i] - (0.5 * low + 0.5 * high))
     return high - low
@@ -252,16 +234,15 @@ def logistic(
     cdef const double* gains = NULL
     cdef double reach
     cdef Product product
-    product.fraction = 1.0
-    product.exponent = product.used = 0
+    open_product(&product, log2())
     with nogil:
         for q in range(n_lists):
             level = level_offsets[q]
             first = level_starts[level]
             n = level_starts[level_offsets[q + 1]] - first
             reach = load(&scores[0], &order[first], n, s)
-            if reach <= WIDEST:
-                product.room = max(1, <Py_ssize_t> (WIDEST / (reach + LOG2)))
+            if reach <= widest():
+                open_product(&product, reach + log2())
             for i in range(n):
                 g[i] = 0.0
             if v != NULL:
@@ -271,7 +252,7 @@ def logistic(
                 gains = &level_gains[level]
             values[q] = visit_list(
                 s, v, g, &level_starts[level], level_offsets[q + 1] - level,
-                gains, reach <= WIDEST, &product,
+                gains, reach <= widest(), &product,
             )
             for i in range(n):
                 out[order[first + i]] = g[i]
