@@ -1,8 +1,21 @@
 """Losses of ranked lists: values and gradients in the scores."""
 
 from skrank.losses.base import Loss
+from skrank.losses.davidson import Davidson
 from skrank.losses.listmle import ListMLE
 from skrank.losses.listnet import ListNet
 from skrank.losses.ranknet import RankNet
+from skrank.losses.rankregression import RankRegression
+from skrank.losses.ranksvm import RankSVM
+from skrank.losses.raokupper import RaoKupper
 
-__all__ = ["ListMLE", "ListNet", "Loss", "RankNet"]
+__all__ = [
+    "Davidson",
+    "ListMLE",
+    "ListNet",
+    "Loss",
+    "RankNet",
+    "RankRegression",
+    "RankSVM",
+    "RaoKupper",
+]

@@ -40,6 +40,9 @@ class Loss(BaseEstimator):
     0.125
     """
 
+    # The solver keeps the size of extra parameters within it.
+    extra_limit: float = np.inf
+
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
         """Check all labels, and return those that ``prepare`` shall see.
 
@@ -65,6 +68,15 @@ class Loss(BaseEstimator):
     def extra_parameters(self, y: Floats, lists: Lists) -> Floats:
         """Return the start of the loss's own learned parameters, shape (n_extra,)."""
         return np.empty(0)
+
+    def smoothed(self, width: float) -> Loss | None:
+        """Return a smooth loss at most ``width`` a term below this one, never above.
+
+        None, the default, says that this loss is smooth itself. A loss with kinks
+        gives one for any positive width, with the same ``prepare``; rankers then
+        minimise a sequence of these, ever closer to it.
+        """
+        return None
 
     def n_terms(self, prepared: Any, lists: Lists) -> Floats:
         """Return the number of terms that each list's value adds up, (n_lists,)."""

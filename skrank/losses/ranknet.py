@@ -8,6 +8,7 @@ import numpy as np
 
 from skrank._kernels.pairwise import logistic
 from skrank._lists import Floats, Levels, Lists
+from skrank.losses._pairs import n_different
 from skrank.losses.base import Loss
 
 
@@ -87,12 +88,7 @@ class RankNet(Loss):
 
     def n_terms(self, prepared: Pairs, lists: Lists) -> Floats:
         """Return the number of pairs with different labels in each list."""
-        levels = prepared.levels
-        sizes = lists.sizes.astype(np.float64)
-        tied = np.add.reduceat(
-            levels.sizes.astype(np.float64) ** 2, levels.offsets[:-1]
-        )
-        return (sizes**2 - tied) / 2
+        return n_different(prepared.levels, lists)
 
     def hessian_product(
         self, scores: Floats, prepared: Pairs, lists: Lists, direction: Floats

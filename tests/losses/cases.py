@@ -7,11 +7,20 @@ straight from the formula.
 """
 
 from collections.abc import Callable
-from itertools import product
+from itertools import combinations, product
 from math import exp, fsum, log, log1p, log2
 from typing import NamedTuple
 
-from skrank.losses import ListMLE, ListNet, Loss, RankNet
+from skrank.losses import (
+    Davidson,
+    ListMLE,
+    ListNet,
+    Loss,
+    RankNet,
+    RankRegression,
+    RankSVM,
+    RaoKupper,
+)
 
 
 class Case(NamedTuple):
@@ -22,6 +31,7 @@ class Case(NamedTuple):
     n_terms: Callable[[list], float] = lambda y: 1
     row_order_of_ties: bool = False  # rows with equal labels depend on row order
     negative_labels: bool = True
+    degree: int = 1  # the power of the scores with which terms grow
 
     @property
     def name(self):
@@ -163,8 +173,64 @@ def listmle(*args, **settings):
     return Case(loss, oracle, n_picked(loss), row_order_of_ties=by_rows)
 
 
-def n_pairs(y):
+def n_different(y):
     return len(different_pairs(y))
+
+
+def n_pairs(y):
+    return len(y) * (len(y) - 1) // 2
+
+
+def margins(power):
+    """Return the oracle of the hinges (1 and 2)."""
+
+    def oracle(s, y):
+        return fsum(max(0.0, 1 - (s[i] - s[j])) ** power for i, j in different_pairs(y))
+
+    return oracle
+
+
+def squared_margins(s, y):
+    return fsum((1 - (s[i] - s[j])) ** 2 for i, j in different_pairs(y))
+
+
+def squared_differences(s, y):
+    return fsum(
+        ((s[i] - s[j]) - (y[i] - y[j])) ** 2 for i, j in combinations(range(len(y)), 2)
+    )
+
+
+def pairs_with_ties(win, tie):
+    """Return the oracle of a model from its losses of a win and of a tie."""
+
+    def oracle(s, y, parameter):
+        wins = [win(s[i] - s[j], parameter) for i, j in different_pairs(y)]
+        ties = [
+            tie(s[i] - s[j], parameter)
+            for i, j in combinations(range(len(y)), 2)
+            if y[i] == y[j]
+        ]
+        return fsum(wins + ties)
+
+    return oracle
+
+
+def raokupper_win(d, a):
+    return softplus(log1p(exp(a)) - d)
+
+
+def raokupper_tie(d, a):
+    # theta^2 - 1 = e^a (2 + e^a)
+    eta = log1p(exp(a))
+    return softplus(eta - d) + softplus(eta + d) - a - log(2 + exp(a))
+
+
+def davidson_win(d, b):
+    return log_sum_exp([d / 2, -d / 2, b]) - d / 2
+
+
+def davidson_tie(d, b):
+    return log_sum_exp([d / 2, -d / 2, b]) - b
 
 
 CASES = [
@@ -184,6 +250,12 @@ CASES = [
     Case(ListNet(), listnet_gain, negative_labels=False),
     Case(ListNet("softmax"), listnet_softmax(1.0)),
     Case(ListNet("softmax", temperature=0.3), listnet_softmax(0.3)),
-    Case(RankNet(), ranknet, n_pairs),
-    Case(RankNet("gain"), ranknet_gain, n_pairs, negative_labels=False),
+    Case(RankNet(), ranknet, n_different),
+    Case(RankNet("gain"), ranknet_gain, n_different, negative_labels=False),
+    Case(RankSVM(), margins(2), n_different, degree=2),
+    Case(RankSVM("linear"), margins(1), n_different),
+    Case(RankRegression(), squared_margins, n_different, degree=2),
+    Case(RankRegression("labels"), squared_differences, n_pairs, degree=2),
+    Case(RaoKupper(), pairs_with_ties(raokupper_win, raokupper_tie), n_pairs),
+    Case(Davidson(), pairs_with_ties(davidson_win, davidson_tie), n_pairs),
 ]

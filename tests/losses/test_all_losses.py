@@ -89,11 +89,13 @@ class Problem:
         """Return a bound on the rounding of each list's value.
 
         A value adds at most n^2 terms (one a pair), each rounded in proportion to the
-        scores; the n^2 roundings of the partial sums walk at random, a factor n.
+        scores and parameters, or to their squares where it grows with them; the n^2
+        roundings of the partial sums walk at random, a factor n.
         """
         sizes = self.lists.sizes.astype(float)
         largest = 1.0 + self.lists.max(np.abs(self.scores))
-        return EPS * (4 + sizes) * sizes**2 * largest
+        largest += np.abs(self.extra).max(initial=0.0)
+        return EPS * (4 + sizes) * sizes**2 * largest**self.case.degree
 
 
 @contextmanager

@@ -1,0 +1,337 @@
+"""Models of pairs with ties: all pairs of a list in one pass, none stored.
+
+With m the middle of a list's scores and r = exp(-c (s_i - s_j)), a better row i against
+a worse row j, and two tied rows, cost
+
+    win: log f,  f = 1 + k r + l r^2         tie: log f,  f = r + 1/r + t
+
+up to a constant a tie: l = 0 is Rao-Kupper's model, l = 1 and c = 1/2 Davidson's.
+Their slopes in -c (s_i - s_j) are r (k + 2 l r) / f and (r - 1/r) / f. A list's loss is
+one log of the product of its f; all terms are positive, so nothing cancels. Scores too
+far apart for r to be a number go pair by pair through R = exp(-c |s_i - s_j|).
+"""
+
+from libc.math cimport exp, fabs, log, log1p
+
+from skrank._kernels._products cimport (
+    STRIP,
+    Product,
+    log2,
+    open_product,
+    rescale,
+    take_log,
+    widest,
+)
+
+import numpy as np
+
+
+cdef struct Model:
+    double scale  # c
+    double win  # k
+    double square  # l, 0 or 1
+    double tie  # t
+
+
+cdef struct Sums:
+    double value  # of pairs whose scores are far apart
+    double wins  # k r / f over pairs with different labels
+    double ties  # 1 / f over tied pairs
+
+
+cdef double beat(
+    double inverse,
+    const Model* model,
+    const double* e,
+    double* gradient,
+    Py_ssize_t n,
+    Product* product,
+    Sums* sums,
+) noexcept nogil:
+    """Add the pairs of a row with n worse rows; return the sum of their slopes.
+
+    Element by element first, then sums in two lanes: compilers make vectors of both
+    without leave to change the order of sums.
+    """
+    cdef double[STRIP] slopes, factors, shares
+    cdef double k = model.win, l = model.square, x, lx, f
+    cdef double total_a = 0.0, total_b = 0.0, share_a = 0.0, share_b = 0.0
+    cdef double product_a, product_b
+    cdef Py_ssize_t start = 0, count, j
+    while start < n:
+        count = min(min(n - start, STRIP), product.room)
+        if product.used + count > product.room:
+            rescale(product)
+        for j in range(count):
+            x = inverse * e[start + j]
+            lx = l * x
+            f = 1.0 + x * (k + lx)
+            x = x / f
+            factors[j] = f
+            shares[j] = x
+            x = x * (k + (lx + lx))
+            slopes[j] = x
+            gradient[start + j] += x
+        product_a = product_b = 1.0
+        for j in range(0, count - 1, 2):
+            total_a += slopes[j]
+            total_b += slopes[j + 1]
+            share_a += shares[j]
+            share_b += shares[j + 1]
+            product_a *= factors[j]
+            product_b *= factors[j + 1]
+        if count & 1:
+            total_a += slopes[count - 1]
+            share_a += shares[count - 1]
+            product_a *= factors[count - 1]
+        product.fraction *= product_a * product_b
+        product.used += count
+        start += count
+    sums.wins += k * (share_a + share_b)
+    return total_a + total_b
+
+
+cdef double tie_with(
+    double e_one,
+    double inverse,
+    const Model* model,
+    const double* e,
+    const double* inverses,
+    double* gradient,
+    Py_ssize_t n,
+    Product* product,
+    Sums* sums,
+) noexcept nogil:
+    """Add the pairs of a row with n tied rows; return the sum of their slopes."""
+    cdef double[STRIP] slopes, factors, shares
+    cdef double t = model.tie, x, y, f
+    cdef double total_a = 0.0, total_b = 0.0, share_a = 0.0, share_b = 0.0
+    cdef double product_a, product_b
+    cdef Py_ssize_t start = 0, count, j
+    while start < n:
+        count = min(min(n - start, STRIP), product.room)
+        if product.used + count > product.room:
+            rescale(product)
+        for j in range(count):
+            x = inverse * e[start + j]
+            y = e_one * inverses[start + j]
+            f = x + y + t
+            factors[j] = f
+            f = 1.0 / f
+            shares[j] = f
+            x = (x - y) * f
+            slopes[j] = x
+            gradient[start + j] += x
+        product_a = product_b = 1.0
+        for j in range(0, count - 1, 2):
+            total_a += slopes[j]
+            total_b += slopes[j + 1]
+            share_a += shares[j]
+            share_b += shares[j + 1]
+            product_a *= factors[j]
+            product_b *= factors[j + 1]
+        if count & 1:
+            total_a += slopes[count - 1]
+            share_a += shares[count - 1]
+            product_a *= factors[count - 1]
+        product.fraction *= product_a * product_b
+        product.used += count
+        start += count
+    sums.ties += share_a + share_b
+    return total_a + total_b
+
+
+cdef double beat_far(
+    double score,
+    const Model* model,
+    const double* s,
+    double* gradient,
+    Py_ssize_t n,
+    Sums* sums,
+) noexcept nogil:
+    """Do as beat with scores however far apart."""
+    cdef double k = model.win, l = model.square, total = 0.0, gap, R, f, slope, share
+    cdef Py_ssize_t j
+    for j in range(n):
+        gap = model.scale * (score - s[j])
+        R = exp(-fabs(gap))
+        if gap > 0.0:
+            f = 1.0 + R * (k + l * R)
+            sums.value += log1p(R * (k + l * R))
+            share = R / f
+            slope = share * (k + 2.0 * l * R)
+        elif l == 0.0:
+            f = R + k
+            sums.value += log(f) - gap
+            share = 1.0 / f
+            slope = k / f
+        else:  # f is l r^2 times this
+            f = 1.0 + R * (k + R)
+            sums.value += log1p(R * (k + R)) - 2.0 * gap
+            share = R / f
+            slope = (2.0 + k * R) / f
+        sums.wins += k * share
+        gradient[j] += slope
+        total += slope
+    return total
+
+
+cdef double tie_with_far(
+    double score,
+    const Model* model,
+    const double* s,
+    double* gradient,
+    Py_ssize_t n,
+    Sums* sums,
+) noexcept nogil:
+    """Do as tie_with with scores however far apart."""
+    cdef double t = model.tie, total = 0.0, gap, R, f, slope
+    cdef Py_ssize_t j
+    for j in range(n):
+        gap = model.scale * (score - s[j])
+        R = exp(-fabs(gap))
+        f = 1.0 + R * (t + R)
+        sums.value += log1p(R * (t + R)) + fabs(gap)
+        sums.ties += R / f
+        slope = (1.0 - R * R) / f
+        if gap > 0.0:
+            slope = -slope
+        gradient[j] += slope
+        total += slope
+    return total
+
+
+cdef double curve(
+    double score,
+    double v_one,
+    const Model* model,
+    bint tied,
+    const double* s,
+    const double* v,
+    double* out,
+    Py_ssize_t n,
+) noexcept nogil:
+    """Add second derivatives times a direction v; return the one row's sum."""
+    cdef double k = model.tie if tied else model.win, total = 0.0, gap, R, f, change
+    cdef Py_ssize_t j
+    for j in range(n):
+        gap = model.scale * (score - s[j])
+        if tied or model.square != 0.0:
+            R = exp(-fabs(gap))
+            f = 1.0 + R * (k + R)
+            change = R * (k * (1.0 + R * R) + 4.0 * R) / (f * f)
+        else:
+            R = exp(-fabs(gap - log(k)))
+            change = R / ((1.0 + R) * (1.0 + R))
+        change *= v_one - v[j]
+        total += change
+        out[j] -= change
+    return total
+
+
+def paired_ties(
+    const double[::1] scores,
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] level_starts,
+    const Py_ssize_t[::1] level_offsets,
+    double scale,
+    double win,
+    double square,
+    double tie,
+    const double[:] direction,
+    double[::1] values,
+    double[::1] wins,
+    double[::1] ties,
+    double[::1] out,
+):
+    """Add up log f over all pairs of each list, and differentiate.
+
+    Parameters
+    ----------
+    scores : array of shape (n_rows,)
+        Scores of the rows.
+    order, level_starts, level_offsets : arrays
+        As in :class:`skrank._lists.Levels`.
+    scale, win, square, tie : float
+        c, k, l and t of the model, as above.
+    direction : array of shape (n_rows,) or None
+        None for values and gradient; else what to multiply the second derivative by.
+    values, wins, ties : arrays of shape (n_lists,)
+        Filled, without ``direction``, with the sums over pairs of log f, of k r / f
+        over wins (the derivative in log k), and of 1 / f over ties (that in t).
+    out : array of shape (n_rows,)
+        Filled with the gradient, or with the second derivative times ``direction``.
+    """
+    cdef Py_ssize_t n_lists = level_offsets.shape[0] - 1
+    cdef Py_ssize_t q, i, first, n, level, longest = 1, stop
+    for q in range(n_lists):
+        first = level_starts[level_offsets[q]]
+        longest = max(longest, level_starts[level_offsets[q + 1]] - first)
+    cdef double[:, ::1] scratch = np.empty((3, longest))
+    cdef double* s = &scratch[0, 0]
+    cdef double* g = &scratch[1, 0]
+    cdef double* other = &scratch[2, 0]  # 1 / e, or the direction
+    cdef bint curved = direction is not None, near
+    cdef double low, high, reach, total
+    cdef Model model
+    cdef Product product
+    cdef Sums sums
+    model.scale, model.win, model.square, model.tie = scale, win, square, tie
+    with nogil:
+        for q in range(n_lists):
+            first = level_starts[level_offsets[q]]
+            n = level_starts[level_offsets[q + 1]] - first
+            low = high = scores[order[first]]
+            for i in range(n):
+                s[i] = scores[order[first + i]]
+                low = min(low, s[i])
+                high = max(high, s[i])
+                g[i] = 0.0
+                if curved:
+                    other[i] = direction[order[first + i]]
+            # No factor is larger than 2 r and 2, each times the larger of k, t and 2.
+            reach = (1.0 + square) * scale * (high - low) + 2.0 * log2()
+            reach += log(max(max(win, tie), 1.0))
+            near = not curved and reach <= widest()
+            open_product(&product, reach)
+            sums.value = sums.wins = sums.ties = 0.0
+            if near:
+                for i in range(n):
+                    s[i] = exp(scale * (s[i] - (0.5 * low + 0.5 * high)))
+                    other[i] = 1.0 / s[i]
+            for level in range(level_offsets[q], level_offsets[q + 1]):
+                stop = level_starts[level + 1] - first
+                for i in range(level_starts[level] - first, stop):
+                    if near:
+                        total = tie_with(
+                            s[i], other[i], &model, s + i + 1, other + i + 1,
+                            g + i + 1, stop - i - 1, &product, &sums,
+                        )
+                        total += beat(
+                            other[i], &model, s + stop, g + stop, n - stop,
+                            &product, &sums,
+                        )
+                    elif not curved:
+                        total = tie_with_far(
+                            s[i], &model, s + i + 1, g + i + 1, stop - i - 1, &sums
+                        )
+                        total += beat_far(
+                            s[i], &model, s + stop, g + stop, n - stop, &sums
+                        )
+                    else:
+                        total = -curve(
+                            s[i], other[i], &model, True, s + i + 1, other + i + 1,
+                            g + i + 1, stop - i - 1,
+                        )
+                        total -= curve(
+                            s[i], other[i], &model, False, s + stop, other + stop,
+                            g + stop, n - stop,
+                        )
+                    g[i] -= total
+            total = scale * scale if curved else scale
+            for i in range(n):
+                out[order[first + i]] = total * g[i]
+            if not curved:
+                values[q] = sums.value + take_log(&product)
+                wins[q] = sums.wins
+                ties[q] = sums.ties

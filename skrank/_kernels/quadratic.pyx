@@ -1,0 +1,96 @@
+"""Quadratic loss of pairs inside lists, in one pass over levels each way.
+
+For a row i above n rows of mean M and sum of squares Q about it,
+
+    sum_j (1 - s_i + s_j)^2 = n (1 - s_i + M)^2 + Q
+
+so the mean and Q of all lower levels are enough; adding a level to them adds terms that
+are not negative, and nothing cancels.
+"""
+
+import numpy as np
+
+
+cdef struct Summary:
+    double n, mean, squares  # squares: sum about the mean
+
+
+cdef inline void add_level(Summary* all, const double* s, Py_ssize_t n) noexcept nogil:
+    """Add a level's rows to a summary."""
+    cdef double mean = 0.0, squares = 0.0, gap
+    cdef Py_ssize_t i
+    for i in range(n):
+        mean += s[i]
+    mean /= n
+    for i in range(n):
+        squares += (s[i] - mean) * (s[i] - mean)
+    gap = mean - all.mean
+    all.squares += squares + gap * gap * (all.n * n / (all.n + n))
+    all.n += n
+    all.mean += gap * (n / all.n)
+
+
+def margin_squares(
+    const double[::1] scores,
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] level_starts,
+    const Py_ssize_t[::1] level_offsets,
+    double margin,
+    double[::1] values,
+    double[::1] out,
+):
+    """Add up (margin - s_i + s_j)^2 over pairs, and differentiate.
+
+    Parameters
+    ----------
+    scores : array of shape (n_rows,)
+        Scores of the rows.
+    order, level_starts, level_offsets : arrays
+        As in :class:`skrank._lists.Levels`.
+    margin : float
+        The difference of scores to be met. With 0 the gradient is the second
+        derivative times ``scores``.
+    values : array of shape (n_lists,)
+        Filled with the loss of each list.
+    out : array of shape (n_rows,)
+        Filled with the gradient.
+    """
+    cdef Py_ssize_t n_lists = level_offsets.shape[0] - 1
+    cdef Py_ssize_t q, i, first, n, level, start, longest = 1
+    for q in range(n_lists):
+        first = level_starts[level_offsets[q]]
+        longest = max(longest, level_starts[level_offsets[q + 1]] - first)
+    cdef double[:, ::1] scratch = np.empty((2, longest))
+    cdef double* s = &scratch[0, 0]
+    cdef double* g = &scratch[1, 0]
+    cdef double low, high, gap, value
+    cdef Summary other
+    with nogil:
+        for q in range(n_lists):
+            first = level_starts[level_offsets[q]]
+            n = level_starts[level_offsets[q + 1]] - first
+            low = high = scores[order[first]]
+            for i in range(n):
+                s[i] = scores[order[first + i]]
+                low = min(low, s[i])
+                high = max(high, s[i])
+            for i in range(n):
+                s[i] -= 0.5 * low + 0.5 * high
+            other.n = other.mean = other.squares = 0.0
+            for level in range(level_offsets[q], level_offsets[q + 1]):
+                start = level_starts[level] - first
+                n = level_starts[level + 1] - level_starts[level]
+                for i in range(start, start + n):
+                    g[i] = 2.0 * other.n * (margin + s[i] - other.mean)
+                add_level(&other, s + start, n)
+            value = 0.0
+            other.n = other.mean = other.squares = 0.0
+            for level in range(level_offsets[q + 1] - 1, level_offsets[q] - 1, -1):
+                start = level_starts[level] - first
+                n = level_starts[level + 1] - level_starts[level]
+                for i in range(start, start + n):
+                    gap = margin - s[i] + other.mean
+                    value += other.n * (gap * gap) + other.squares
+                    out[order[first + i]] = g[i] - 2.0 * other.n * gap
+                add_level(&other, s + start, n)
+            values[q] = value

@@ -1,0 +1,63 @@
+"""Pairs with ties, the second way: a tie as a third alternative (Davidson)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skrank._lists import Floats, Lists
+from skrank.losses._pairs import Ratios, TieLoss, Ties, visit
+
+
+class Davidson(TieLoss):
+    r"""Minus log-likelihood of all pairs of a list, ties included, by Davidson.
+
+    .. math::
+
+        P(i \succ j) : P(j \succ i) : P(i \sim j) =
+        e^{s_i} : e^{s_j} : \nu e^{(s_i + s_j)/2}
+
+    with :math:`\nu = e^b > 0` and :math:`b` learned. Only the order of labels counts.
+    Without tied rows the best :math:`\nu` is 0, which is
+    :class:`~skrank.losses.RankNet`; with nothing but ties it is infinite. Rankers keep
+    :math:`|b| \le 20`. It costs time in proportion to the number of pairs, and memory
+    to that of rows.
+
+    References
+    ----------
+    .. [1] R. R. Davidson, "On extending the Bradley-Terry model to accommodate ties in
+       paired comparison experiments", JASA 65 (1970), section 2.
+
+    Examples
+    --------
+    With equal scores a tie has probability nu / (2 + nu), and the start is where that
+    is the share of ties, here 1/3:
+
+    >>> import math
+    >>> from skrank.losses import Davidson
+    >>> value = Davidson()([0.0, 0.0, 0.0], [1, 0, 0], [7, 7, 7])
+    >>> math.isclose(value, 3 * math.log(3))
+    True
+    """
+
+    def ratios(self, parameter: float) -> Ratios:
+        """Return the kernel's numbers: f = 1 + nu r + r^2; f = r + 1/r + nu.
+
+        Here r is exp((s_j - s_i) / 2), and P(tie) is nu / f.
+        """
+        nu = np.exp(parameter)
+        return Ratios(0.5, nu, 1.0, nu)
+
+    def value_and_gradient(
+        self,
+        scores: Floats,
+        prepared: Ties,
+        lists: Lists,
+        extra: Floats | None = None,
+    ) -> tuple[Floats, ...]:
+        """Return values (n_lists,), the gradients in the scores (n_rows,) and in b."""
+        assert extra is not None
+        b = float(extra[0])
+        values, wins, ties, gradient = visit(scores, prepared, lists, self.ratios(b))
+        values -= b * prepared.n_tied
+        in_b = wins + np.exp(b) * ties - prepared.n_tied
+        return values, gradient, in_b[:, np.newaxis]
