@@ -4,20 +4,28 @@ from skrank._groups import with_groups
 from skrank._lists import Lists
 from skrank._ranks import rank_within
 from skrank.linear_model import (
+    DavidsonRanker,
     LinearRanker,
     ListMLERanker,
     ListNetRanker,
     RankNetRanker,
+    RankRegressionRanker,
+    RankSVMRanker,
+    RaoKupperRanker,
 )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DavidsonRanker",
     "LinearRanker",
     "ListMLERanker",
     "ListNetRanker",
     "Lists",
     "RankNetRanker",
+    "RankRegressionRanker",
+    "RankSVMRanker",
+    "RaoKupperRanker",
     "rank_within",
     "with_groups",
 ]

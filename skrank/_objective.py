@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from itertools import pairwise
 from typing import Any
 
@@ -191,6 +192,12 @@ class LinearObjective:
     def start(self) -> Floats:
         """Zero weights, and the start of the loss's own parameters."""
         return np.concatenate((np.zeros(self.n_features), self.extra_start))
+
+    def with_loss(self, loss: Loss) -> LinearObjective:
+        """Return the same objective for a loss that prepares labels the same way."""
+        other = copy(self)
+        other.loss = loss
+        return other
 
     @contextmanager
     def running(self) -> Iterator[LinearObjective]:

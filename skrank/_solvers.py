@@ -8,13 +8,20 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
+from scipy.optimize import Bounds, OptimizeResult, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank._lists import Floats
 from skrank._objective import LinearObjective
 
 LAST_DIGITS = 64 * np.finfo(np.float64).eps  # of the objective, lost in its sums
+# Smooth losses in place of one with kinks, ever closer to it, until the objective is
+# surely within this share of the least possible.
+WIDTHS = 10.0 ** -np.arange(9)
+GAP = 1e-4
+# Near a kink the gradient turns within the width: what tol asks of a smooth loss would
+# cost ten times the iterations, for digits beyond the gap.
+SMOOTHED_TOL = 100.0
 
 
 class Solution(NamedTuple):
@@ -106,9 +113,10 @@ def minimize_lbfgs(
 
     if verbose > 0:
         print(f"[{name}] zero weights: objective {value_at_zero:.9g}")
-    result = _minimize(scaled, start * units, tol, ftol, max_iter, report)
+    bounds = _bounds(objective)
+    result = _minimize(scaled, start * units, tol, ftol, max_iter, bounds, report)
     if ftol <= LAST_DIGITS and result.nit < max_iter:
-        result = _finish(scaled, result, tol, max_iter - result.nit)
+        result = _finish(scaled, result, tol, max_iter - result.nit, bounds)
     value = float(result.fun) * scale + value_at_zero
     largest = float(np.max(np.abs(result.jac), initial=0.0))
     if verbose > 0:
@@ -140,6 +148,7 @@ def _minimize(
     tol: float,
     ftol: float,
     max_iter: int,
+    bounds: Bounds | None,
     report: Callable[[OptimizeResult], None] | None = None,
 ) -> OptimizeResult:
     """Run L-BFGS-B on a function that returns its value and gradient."""
@@ -148,6 +157,7 @@ def _minimize(
         start,
         method="L-BFGS-B",
         jac=True,
+        bounds=bounds,
         callback=report,
         options={
             "gtol": tol,
@@ -164,6 +174,7 @@ def _finish(
     result: OptimizeResult,
     tol: float,
     max_iter: int,
+    bounds: Bounds | None,
 ) -> OptimizeResult:
     """Go on by gradients alone where values have run out of digits.
 
@@ -178,12 +189,67 @@ def _finish(
 
     if np.max(np.abs(first), initial=0.0) <= tol:
         return result
-    end = _minimize(by_gradient, origin, tol, 0.0, max_iter)
+    end = _minimize(by_gradient, origin, tol, 0.0, max_iter, bounds)
     if np.max(np.abs(end.jac)) < np.max(np.abs(first)):
         result.x, result.jac = end.x, end.jac
         result.fun = function(end.x)[0]
         result.nit += end.nit
     return result
+
+
+def minimize_by_smoothing(
+    objective: LinearObjective,
+    start: Floats,
+    *,
+    tol: float,
+    ftol: float,
+    max_iter: int,
+    verbose: int = 0,
+    name: str = "skrank",
+) -> Solution:
+    """Minimise an objective whose loss has kinks, where L-BFGS stalls.
+
+    Smooth losses below it are minimised one after the other, each from the last one's
+    solution, with widths of 1, 0.1, 0.01, ... Their least value is never above that
+    of the objective, so what lies between the two at the solution bounds its error; the
+    sequence ends when this is at most 1e-4 of the objective. The parameters of
+    :func:`minimize_lbfgs` mean the same, but that each smooth objective is minimised
+    to 100 times ``tol``; ``max_iter`` is that of all together.
+
+    Returns
+    -------
+    solution : Solution
+        Parameters, the objective itself there, and the number of all iterations.
+    """
+    left = max_iter
+    for width in WIDTHS:
+        smoothed = objective.loss.smoothed(float(width))
+        assert smoothed is not None
+        below = minimize_lbfgs(
+            objective.with_loss(smoothed),
+            start,
+            tol=SMOOTHED_TOL * tol,
+            ftol=ftol,
+            max_iter=left,
+            verbose=verbose,
+            name=name,
+        )
+        start = below.parameters
+        value = objective(start)[0]
+        left -= below.n_iter
+        if value - below.value <= GAP * value or left < 1:
+            break
+    return Solution(start, value, max_iter - left)
+
+
+def _bounds(objective: LinearObjective) -> Bounds | None:
+    """Return the bounds of the loss's own parameters; weights have none."""
+    limit = objective.loss.extra_limit
+    if len(objective.extra_start) == 0 or np.isinf(limit):
+        return None
+    largest = np.full(len(objective.start), np.inf)
+    largest[objective.n_features :] = limit
+    return Bounds(-largest, largest)
 
 
 def _units(objective: LinearObjective, gradient_at_zero: Floats) -> Floats:

@@ -11,12 +11,13 @@ n log n a list, however many levels.
 """
 
 from libc.math cimport isinf
+from libc.string cimport memcpy
 
 import numpy as np
 
 cdef enum:
     STRIP = 64  # worse rows at a time: buffers that stay in the first-level cache
-    RUN = 16  # rows sorted by insertion
+    RUN = 8  # rows sorted by insertion
 
 
 cdef double one_against(
@@ -94,7 +95,7 @@ cdef Row* sort_rows(Row* rows, Row* spare, Py_ssize_t n) noexcept nogil:
 
     Runs sorted by insertion, then merged in pairs.
     """
-    cdef Py_ssize_t start, middle, stop, i, j, k, run = RUN
+    cdef Py_ssize_t start, middle, stop, i, j, k, second, run = RUN
     cdef Row row
     for i in range(n):
         row = rows[i]
@@ -108,15 +109,17 @@ cdef Row* sort_rows(Row* rows, Row* spare, Py_ssize_t n) noexcept nogil:
         while start < n:
             middle = min(start + run, n)
             stop = min(middle + run, n)
-            i = start
+            i = k = start
             j = middle
-            for k in range(start, stop):
-                if j == stop or (i < middle and rows[i].score <= rows[j].score):
-                    spare[k] = rows[i]
-                    i += 1
-                else:
-                    spare[k] = rows[j]
-                    j += 1
+            while i < middle and j < stop:  # no branch on what is smaller
+                second = rows[j].score < rows[i].score
+                spare[k] = rows[j if second else i]
+                j += second
+                i += 1 - second
+                k += 1
+            memcpy(&spare[k], &rows[i], (middle - i) * sizeof(Row))
+            k += middle - i
+            memcpy(&spare[k], &rows[j], (stop - j) * sizeof(Row))
             start = stop
         rows, spare = spare, rows
         run *= 2

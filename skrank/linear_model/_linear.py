@@ -16,7 +16,7 @@ from skrank._checks import finite_column, refuse_masked
 from skrank._features import constant_features
 from skrank._groups import find_groups, group_rows, list_weights, refuse_unknown
 from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
-from skrank._solvers import LAST_DIGITS, minimize_lbfgs
+from skrank._solvers import LAST_DIGITS, minimize_by_smoothing, minimize_lbfgs
 from skrank.base import RankerMixin
 from skrank.losses import ListMLE, Loss
 from skrank.metrics import pairwise_accuracy_score
@@ -214,8 +214,10 @@ class LinearRanker(RankerMixin, BaseEstimator):
             constant=constant,
             n_jobs=effective_n_jobs(self.n_jobs),
         )
+        has_kinks = loss.smoothed(1.0) is not None
+        minimize = minimize_by_smoothing if has_kinks else minimize_lbfgs
         with objective.running():
-            solution = minimize_lbfgs(
+            solution = minimize(
                 objective,
                 self._start(objective, constant),
                 tol=self.tol,
@@ -228,6 +230,8 @@ class LinearRanker(RankerMixin, BaseEstimator):
         self.extra_ = solution.parameters[X.shape[1] :].copy()
         self.objective_ = solution.value
         self.n_iter_ = max(solution.n_iter, 1)
+        if np.any(np.abs(self.extra_) >= loss.extra_limit):
+            warnings.warn(f"{name}.fit: {loss.at_limit(self.extra_)}", stacklevel=3)
         if self.alpha == 0 and self.coef_.any():
             self._warn_if_separated(objective, y, rows)
         return self

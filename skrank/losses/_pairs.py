@@ -65,6 +65,18 @@ class TieLoss(Loss):
             start = np.log(2.0 * tied) - np.log(different)
         return np.clip([start], -self.extra_limit, self.extra_limit)
 
+    def at_limit(self, extra: Floats) -> str:
+        """Return which limit it is, and what the model is there."""
+        if extra[0] < 0:
+            return (
+                "no two rows of a list are tied, so the parameter of ties stops at its "
+                "lower limit, where the model is that of RankNetRanker. Use that one."
+            )
+        return (
+            "all rows of each list are tied, so the parameter of ties stops at its "
+            "upper limit, and labels tell nothing about the weights."
+        )
+
     def prepare(self, y: Floats, lists: Lists) -> Ties:
         """Return the levels of each list."""
         levels = Levels(y, lists)

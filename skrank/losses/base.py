@@ -40,7 +40,8 @@ class Loss(BaseEstimator):
     0.125
     """
 
-    # The solver keeps the size of extra parameters within it.
+    # The solver keeps the size of extra parameters within it; rankers say if they stop
+    # there, in the words of ``at_limit``.
     extra_limit: float = np.inf
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
@@ -77,6 +78,10 @@ class Loss(BaseEstimator):
         minimise a sequence of these, ever closer to it.
         """
         return None
+
+    def at_limit(self, extra: Floats) -> str:
+        """Return what it means that extra parameters stopped at their limit."""
+        return f"parameters of the loss stopped at their limit: extra_ = {extra}."
 
     def n_terms(self, prepared: Any, lists: Lists) -> Floats:
         """Return the number of terms that each list's value adds up, (n_lists,)."""

@@ -9,7 +9,7 @@ from skrank._lists import Floats, Levels, Lists
 from skrank.losses._pairs import n_different
 from skrank.losses.base import Loss
 
-LONGEST_BY_PAIRS = 128  # rows; a longer list costs less sorted
+LONGEST_BY_PAIRS = 256  # rows; a longer list costs less sorted
 
 
 class RankSVM(Loss):

@@ -1,0 +1,112 @@
+"""Linear ranker for pairs with ties as a third alternative (Davidson)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skrank.linear_model._linear import DEFAULT_FTOL, LinearRanker
+from skrank.losses import Davidson
+
+
+class DavidsonRanker(LinearRanker):
+    r"""Linear ranker that maximises the likelihood of pairs and ties by Davidson.
+
+    Minimises, with :math:`\ell` the loss :class:`~skrank.losses.Davidson`,
+
+    .. math::
+
+        \sum_q \frac{v_q}{\sum_p v_p} \frac{\ell(X_q w, y_q)}{m_q}
+        + \frac{\alpha}{2} \|w\|^2
+
+    All pairs of rows of a list count, tied ones too. The parameter of ties is learned
+    with the weights, without a penalty. The time of a fit grows with the number of
+    pairs; pairs are never stored.
+
+    Parameters
+    ----------
+    alpha : float, default=0.1
+        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
+    normalize : {None, "size", "terms"}, default="size"
+        Divide each list's loss by its number of rows or of terms (pairs, stages).
+    max_iter : int, default=1000
+        Largest number of iterations of L-BFGS.
+    tol : float, default=1e-6
+        Stop when the largest entry of the gradient is at most this share of the
+        largest at zero weights.
+    ftol : float, default=64 * eps
+        Stop when an iteration lowers the objective by less than this share of the
+        decrease so far.
+    warm_start : bool, default=False
+        Start from the last fit's weights instead of zero.
+    n_jobs : int, default=None
+        Number of threads; None means 1, -1 all cores. The result does not depend on
+        it.
+    verbose : int, default=0
+        Print progress every ``verbose`` iterations.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weight of each feature, in units of score per unit of the feature.
+    tie_parameter_ : float
+        The nu of the model, at least 0, where ties do not happen: equal scores tie
+        with probability nu / (2 + nu).
+    objective_ : float
+        Value of what was minimised, at the end.
+    n_iter_ : int
+        Number of iterations of the solver, at least 1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where ``X`` had names that are all strings.
+
+    References
+    ----------
+    .. [1] R. R. Davidson, "On extending the Bradley-Terry model to accommodate ties in
+       paired comparison experiments", JASA 65 (1970), section 2.
+
+    Examples
+    --------
+    >>> from skrank import DavidsonRanker
+    >>> X = [[0.0], [1.0], [1.5], [5.0], [4.0]]
+    >>> y = [0, 1, 1, 1, 0]
+    >>> groups = ["a", "a", "a", "b", "b"]
+    >>> ranker = DavidsonRanker(alpha=0.01).fit(X, y, groups)
+    >>> ranker.score(X, y, groups)
+    1.0
+    """
+
+    _parameter_constraints: dict = {**LinearRanker._parameter_constraints}  # noqa: RUF012
+    _parameter_constraints.pop("loss")
+    _compared = ({},)
+
+    def __init__(
+        self,
+        *,
+        alpha=0.1,
+        normalize="size",
+        max_iter=1000,
+        tol=1e-6,
+        ftol=DEFAULT_FTOL,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+    ):
+        super().__init__(
+            alpha=alpha,
+            normalize=normalize,
+            max_iter=max_iter,
+            tol=tol,
+            ftol=ftol,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+
+    def _loss(self):
+        return Davidson()
+
+    @property
+    def tie_parameter_(self):
+        """Parameter of ties in its natural scale."""
+        return float(np.exp(self.extra_[0]))

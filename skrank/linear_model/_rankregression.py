@@ -1,0 +1,111 @@
+"""Linear ranker for the quadratic losses on pairs (Rank Regress)."""
+
+from __future__ import annotations
+
+from sklearn.utils._param_validation import StrOptions
+
+from skrank.linear_model._linear import DEFAULT_FTOL, LinearRanker
+from skrank.losses import RankRegression
+
+
+class RankRegressionRanker(LinearRanker):
+    r"""Linear ranker that regresses differences of scores inside each list.
+
+    Minimises, with :math:`\ell` the loss :class:`~skrank.losses.RankRegression`,
+
+    .. math::
+
+        \sum_q \frac{v_q}{\sum_p v_p} \frac{\ell(X_q w, y_q)}{m_q}
+        + \frac{\alpha}{2} \|w\|^2
+
+    It is least squares on the differences of pairs, without storing them: the time of
+    an iteration grows with the number of rows.
+
+    Parameters
+    ----------
+    differences : {"margin", "labels"}, default="margin"
+        What a difference of scores should be: 1 for a better row over a worse one,
+        or the difference of their labels, which then count as numbers.
+    alpha : float, default=0.1
+        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
+    normalize : {None, "size", "terms"}, default="size"
+        Divide each list's loss by its number of rows or of terms (pairs, stages).
+    max_iter : int, default=1000
+        Largest number of iterations of L-BFGS.
+    tol : float, default=1e-6
+        Stop when the largest entry of the gradient is at most this share of the
+        largest at zero weights.
+    ftol : float, default=64 * eps
+        Stop when an iteration lowers the objective by less than this share of the
+        decrease so far.
+    warm_start : bool, default=False
+        Start from the last fit's weights instead of zero.
+    n_jobs : int, default=None
+        Number of threads; None means 1, -1 all cores. The result does not depend on
+        it.
+    verbose : int, default=0
+        Print progress every ``verbose`` iterations.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weight of each feature, in units of score per unit of the feature.
+    objective_ : float
+        Value of what was minimised, at the end.
+    n_iter_ : int
+        Number of iterations of the solver, at least 1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where ``X`` had names that are all strings.
+
+    References
+    ----------
+    .. [1] D. Sculley, "Large scale learning to rank", NIPS Workshop on Advances in
+       Ranking, 2009, section 2.
+
+    Examples
+    --------
+    >>> from skrank import RankRegressionRanker
+    >>> X = [[0.0], [1.0], [2.0], [5.0], [4.0]]
+    >>> y = [0, 1, 2, 1, 0]
+    >>> groups = ["a", "a", "a", "b", "b"]
+    >>> ranker = RankRegressionRanker(alpha=0.01).fit(X, y, groups)
+    >>> ranker.score(X, y, groups)
+    1.0
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **LinearRanker._parameter_constraints,
+        "differences": [StrOptions({"margin", "labels"})],
+    }
+    _parameter_constraints.pop("loss")
+    _compared = ({"differences": "margin"}, {"differences": "labels"})
+
+    def __init__(
+        self,
+        differences="margin",
+        *,
+        alpha=0.1,
+        normalize="size",
+        max_iter=1000,
+        tol=1e-6,
+        ftol=DEFAULT_FTOL,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+    ):
+        super().__init__(
+            alpha=alpha,
+            normalize=normalize,
+            max_iter=max_iter,
+            tol=tol,
+            ftol=ftol,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.differences = differences
+
+    def _loss(self):
+        return RankRegression(self.differences)
