@@ -61,10 +61,15 @@ def table(printed):
     """Return the cells without marks, by the name of the ranker, in order."""
     lines = printed.split("\n\n")[2].splitlines()
     assert set(lines[1]) == {"-"}
-    rows = {}
+    rows, begun = {}, ""
     for line in lines[2:]:
-        name, cells = re.fullmatch(r"(.+?)((?: +[\d.]+[*~]?| +-)+)", line).groups()
-        rows[re.sub(r" \[\d+\]", "", name).rstrip()] = re.sub("[*~]", "", cells).split()
+        found = re.fullmatch(r"(.+?)((?: +[\d.]+[*~]?| +-)+)", line)
+        if found is None:  # a long name goes on in the next line
+            begun += line.strip()
+            continue
+        name, cells = begun + found[1].lstrip(), found[2]
+        rows[re.sub(r" ?\[\d+\]", "", name).rstrip()] = re.sub("[*~]", "", cells).split()
+        begun = ""
     return rows
 
 
