@@ -68,7 +68,9 @@ def table(printed):
             begun += line.strip()
             continue
         name, cells = begun + found[1].lstrip(), found[2]
-        rows[re.sub(r" ?\[\d+\]", "", name).rstrip()] = re.sub("[*~]", "", cells).split()
+        rows[re.sub(r" ?\[\d+\]", "", name).rstrip()] = re.sub(
+            "[*~]", "", cells
+        ).split()
         begun = ""
     return rows
 

@@ -129,9 +129,7 @@ def test_equal_scores_by_hand():
     assert_allclose(
         probabilities(RaoKupper(), 0.0, 0.4)[2], (theta - 1) / (theta + 1), rtol=8 * EPS
     )
-    assert_allclose(
-        probabilities(Davidson(), 0.0, 0.4)[2], nu / (2 + nu), rtol=8 * EPS
-    )
+    assert_allclose(probabilities(Davidson(), 0.0, 0.4)[2], nu / (2 + nu), rtol=8 * EPS)
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.8, -2.5])
