@@ -289,7 +289,7 @@ def paired_ties(
                 g[i] = 0.0
                 if curved:
                     other[i] = direction[order[first + i]]
-            # No factor is larger than 2 r and 2, each times the larger of k, t and 2.
+            # With r at most e^(c range), f is at most 4 max(k, t, 1) r^(1 + l).
             reach = (1.0 + square) * scale * (high - low) + 2.0 * log2()
             reach += log(max(max(win, tie), 1.0))
             near = not curved and reach <= widest()

@@ -26,8 +26,8 @@ class RankSVMRanker(LinearRanker):
     ----------
     hinge : {"squared", "linear"}, default="squared"
         "squared" is smooth. "linear" has kinks: it is minimised through smooth losses
-        that come ever closer, until the objective is within 1e-4 of the least
-        possible, which takes several times as long.
+        that come ever closer, each to 100 times ``tol``, until the objective is
+        within a share of 1e-4 of the least possible. It takes a few times as long.
     alpha : float, default=0.1
         Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
     normalize : {None, "size", "terms"}, default="size"

@@ -1,14 +1,10 @@
-"""Numbers of pairs, and models of pairs with ties."""
+"""Numbers of pairs of rows inside lists."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from skrank._kernels.paired_ties import paired_ties
-from skrank._lists import Floats, Levels, Lists
-from skrank.losses.base import Loss
+from skrank._lists import Floats, Indices, Levels, Lists
 
 
 def n_different(levels: Levels, lists: Lists) -> Floats:
@@ -21,105 +17,6 @@ def n_tied(levels: Levels) -> Floats:
     return np.add.reduceat(n_pairs(levels.sizes), levels.offsets[:-1])
 
 
-def n_pairs(sizes: np.ndarray) -> Floats:
+def n_pairs(sizes: Indices) -> Floats:
     """Return the number of pairs in sets of some sizes."""
-    sizes = sizes.astype(np.float64)
     return sizes * (sizes - 1.0) / 2.0
-
-
-class Ratios(NamedTuple):
-    """A model's numbers as the kernel takes them, at one value of its parameter."""
-
-    scale: float
-    win: float
-    square: float
-    tie: float
-
-
-class Ties(NamedTuple):
-    """The levels of each list, and its number of tied pairs."""
-
-    levels: Levels
-    n_tied: Floats
-
-
-class TieLoss(Loss):
-    """Base of the two models of pairs with ties, of one parameter each.
-
-    A subclass gives the kernel's numbers, and adds what a tie costs apart from them.
-    """
-
-    # Beyond it a model is at its limit to one part in e^20 = 5e8.
-    extra_limit = 20.0
-
-    def extra_parameters(self, y: Floats, lists: Lists) -> Floats:
-        r"""Return the best parameter for equal scores, where t of all pairs are tied.
-
-        Both models then have P(tie) = e^a / (2 + e^a), so a = log(2t / (1 - t)).
-        """
-        tied = n_tied(Levels(y, lists)).sum()
-        different = n_pairs(lists.sizes).sum() - tied
-        if tied == different == 0.0:
-            return np.zeros(1)
-        with np.errstate(divide="ignore"):
-            start = np.log(2.0 * tied) - np.log(different)
-        return np.clip([start], -self.extra_limit, self.extra_limit)
-
-    def at_limit(self, extra: Floats) -> str:
-        """Return which limit it is, and what the model is there."""
-        if extra[0] < 0:
-            return (
-                "no two rows of a list are tied, so the parameter of ties stops at its "
-                "lower limit, where the model is that of RankNetRanker. Use that one."
-            )
-        return (
-            "all rows of each list are tied, so the parameter of ties stops at its "
-            "upper limit, and labels tell nothing about the weights."
-        )
-
-    def prepare(self, y: Floats, lists: Lists) -> Ties:
-        """Return the levels of each list."""
-        levels = Levels(y, lists)
-        return Ties(levels, n_tied(levels))
-
-    def n_terms(self, prepared: Ties, lists: Lists) -> Floats:
-        """Return the number of pairs in each list."""
-        return n_pairs(lists.sizes)
-
-    def ratios(self, parameter: float) -> Ratios:
-        """Return the kernel's numbers."""
-        raise NotImplementedError
-
-    def hessian_product(
-        self,
-        scores: Floats,
-        prepared: Ties,
-        lists: Lists,
-        direction: Floats,
-        extra: Floats | None = None,
-    ) -> Floats:
-        """Return the exact second derivative in the scores times a direction."""
-        assert extra is not None
-        return visit(scores, prepared, lists, self.ratios(float(extra[0])), direction)[
-            3
-        ]
-
-
-def visit(
-    scores: Floats,
-    ties: Ties,
-    lists: Lists,
-    ratios: Ratios,
-    direction: Floats | None = None,
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the kernel's sums for each list, and the gradient or product.
-
-    These are the sums of log f over all pairs, of its derivative in log k over wins,
-    and in t over ties.
-    """
-    sums = np.empty((3, lists.n_lists))
-    out = np.empty(lists.n_rows)
-    levels = ties.levels
-    order, starts, offsets = levels.order, levels.starts, levels.offsets
-    paired_ties(scores, order, starts, offsets, *ratios, direction, *sums, out)
-    return sums[0], sums[1], sums[2], out

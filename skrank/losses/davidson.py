@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skrank._lists import Floats, Lists
-from skrank.losses._pairs import Ratios, TieLoss, Ties, visit
+from skrank.losses._ties import Ratios, TieLoss, Ties, visit
 
 
 class Davidson(TieLoss):
@@ -52,10 +52,9 @@ class Davidson(TieLoss):
         scores: Floats,
         prepared: Ties,
         lists: Lists,
-        extra: Floats | None = None,
+        extra: Floats,
     ) -> tuple[Floats, ...]:
         """Return values (n_lists,), the gradients in the scores (n_rows,) and in b."""
-        assert extra is not None
         b = float(extra[0])
         values, wins, ties, gradient = visit(scores, prepared, lists, self.ratios(b))
         values -= b * prepared.n_tied

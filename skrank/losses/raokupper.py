@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skrank._lists import Floats, Lists
-from skrank.losses._pairs import Ratios, TieLoss, Ties, visit
+from skrank.losses._ties import Ratios, TieLoss, Ties, visit
 
 
 class RaoKupper(TieLoss):
@@ -54,10 +54,9 @@ class RaoKupper(TieLoss):
         scores: Floats,
         prepared: Ties,
         lists: Lists,
-        extra: Floats | None = None,
+        extra: Floats,
     ) -> tuple[Floats, ...]:
         """Return values (n_lists,), the gradients in the scores (n_rows,) and in a."""
-        assert extra is not None
         a = float(extra[0])
         odds = np.exp(a)
         theta = 1.0 + odds

@@ -7,7 +7,15 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skrank import ListMLERanker, ListNetRanker, RankNetRanker
+from skrank import (
+    DavidsonRanker,
+    ListMLERanker,
+    ListNetRanker,
+    RankNetRanker,
+    RankRegressionRanker,
+    RankSVMRanker,
+    RaoKupperRanker,
+)
 from skrank.datasets import load_letor
 from skrank.metrics import ndcg_score
 
@@ -47,7 +55,17 @@ def test_ridge_is_where_it_was_measured(ridge):
 
 @pytest.mark.parametrize(
     ("ranker", "least"),
-    [(ListMLERanker(), 0.500), (RankNetRanker(), 0.500), (ListNetRanker(), 0.497)],
+    [
+        (ListMLERanker(), 0.500),
+        (RankNetRanker(), 0.500),
+        (ListNetRanker(), 0.497),
+        (RankSVMRanker(), 0.500),
+        (RankSVMRanker("linear"), 0.500),
+        (RankRegressionRanker(), 0.500),
+        (RankRegressionRanker("labels"), 0.500),
+        (RaoKupperRanker(), 0.500),
+        (DavidsonRanker(), 0.500),
+    ],
 )
 def test_defaults_beat_ridge(parts, ridge, ranker, least):
     values = ndcg_of_lists(ranker, parts)

@@ -311,6 +311,24 @@ def test_the_tie_parameter_is_there_after_fit_and_a_warm_start_keeps_it(data, ra
 
 
 @pytest.mark.parametrize(
+    "ranker",
+    [
+        RankSVMRanker(),
+        RankSVMRanker("linear"),
+        RankRegressionRanker(),
+        RankRegressionRanker("labels"),
+    ],
+)
+def test_targets_that_can_be_met_need_no_penalty_and_no_warning(ranker):
+    X = np.array([[3.0, 0.0], [1.0, 0.5], [0.0, 0.2]])
+    y, groups = [2, 1, 0], [0, 0, 0]
+    ranker.set_params(alpha=0.0).fit(X, y, groups)
+    assert ranker.objective_ < 0.2
+    assert np.abs(ranker.coef_).max() < 10
+    assert ranker.score(X, y, groups) == 1.0
+
+
+@pytest.mark.parametrize(
     ("ranker", "complaint"),
     [
         (RankSVMRanker("cubic"), "'hinge' parameter of RankSVMRanker"),

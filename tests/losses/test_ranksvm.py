@@ -113,7 +113,6 @@ def test_lists_of_many_sizes_do_not_disturb_each_other(loss):
 def test_a_hundred_thousand_rows_take_little_time_and_memory(loss, distinct):
     n_rows = 100_000
     rng = np.random.default_rng(2)
-    # The score is a known function of the label, so that sums have a closed form.
     y = np.arange(n_rows, dtype=float) if distinct else np.arange(n_rows) % 2.0
     y = rng.permutation(y)
     scores = np.zeros(n_rows)
