@@ -6,8 +6,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skrank import Lists
 from skrank._objective import LinearObjective
-from skrank._solvers import LAST_DIGITS, minimize_lbfgs
-from skrank.losses import ListMLE, Loss, RankNet
+from skrank._solvers import LAST_DIGITS, minimize_by_smoothing, minimize_lbfgs
+from skrank.losses import ListMLE, Loss, RankNet, RankSVM
 
 
 class Scaled(Loss):
@@ -142,3 +142,33 @@ def test_gradients_go_on_where_values_have_run_out_of_digits():
     early = solve(objective, tol=1e-11, ftol=1e-5)
     assert early.n_iter < solution.n_iter
     assert np.abs(objective(early.parameters)[1]).max() > 1e-10 * first
+
+
+def test_smoothing_reports_the_objective_itself_near_its_least_value():
+    objective = problem(RankSVM("linear"))
+    options = {"ftol": 0.0, "max_iter": 20_000}
+    solution = minimize_by_smoothing(objective, objective.start, tol=1e-6, **options)
+    assert solution.value == objective(solution.parameters)[0]
+    closer = minimize_by_smoothing(objective, solution.parameters, tol=1e-8, **options)
+    assert solution.value == pytest.approx(closer.value, rel=1e-4)
+
+
+def test_the_loss_s_own_parameters_stay_within_its_limit():
+    class Downhill(Loss):
+        """Falls with its parameter, whatever the scores."""
+
+        extra_limit = 3.0
+
+        def prepare(self, y, lists):
+            return None
+
+        def extra_parameters(self, y, lists):
+            return np.zeros(1)
+
+        def value_and_gradient(self, scores, prepared, lists, extra):
+            values = np.full(lists.n_lists, -extra[0])
+            return values, np.zeros(lists.n_rows), np.full((lists.n_lists, 1), -1.0)
+
+    solution = solve(problem(Downhill()))
+    assert solution.parameters[-1] == 3.0
+    assert not solution.parameters[:-1].any()
