@@ -20,8 +20,10 @@ LAST_DIGITS = 64 * np.finfo(np.float64).eps  # of the objective, lost in its sum
 WIDTHS = 10.0 ** -np.arange(9)
 GAP = 1e-4
 # Near a kink the gradient turns within the width: what tol asks of a smooth loss would
-# cost ten times the iterations, for digits beyond the gap.
+# cost ten times the iterations, for digits beyond the gap. So 100 times tol will do, up
+# to the largest that leaves the gap to the widths.
 SMOOTHED_TOL = 100.0
+LARGEST_SMOOTHED_TOL = 1e-3
 
 
 class Solution(NamedTuple):
@@ -129,7 +131,7 @@ def minimize_lbfgs(
         result.status == 2 and _is_rounding(objective, parameters)
     ):
         if result.status == 1:
-            advice = f"Raise max_iter (now {max_iter}), scale X, or raise alpha."
+            advice = "Raise max_iter, scale X, or raise alpha."
         else:
             advice = "Scale X, raise alpha, or raise tol."
         warnings.warn(
@@ -214,13 +216,15 @@ def minimize_by_smoothing(
     of the objective, so what lies between the two at the solution bounds its error; the
     sequence ends when this is at most 1e-4 of the objective. The parameters of
     :func:`minimize_lbfgs` mean the same, but that each smooth objective is minimised
-    to 100 times ``tol``; ``max_iter`` is that of all together.
+    to 100 times ``tol`` where that is at most 1e-3; ``max_iter`` is that of all
+    together.
 
     Returns
     -------
     solution : Solution
         Parameters, the objective itself there, and the number of all iterations.
     """
+    tol = max(tol, min(SMOOTHED_TOL * tol, LARGEST_SMOOTHED_TOL))
     left = max_iter
     for width in WIDTHS:
         smoothed = objective.loss.smoothed(float(width))
@@ -228,11 +232,11 @@ def minimize_by_smoothing(
         below = minimize_lbfgs(
             objective.with_loss(smoothed),
             start,
-            tol=SMOOTHED_TOL * tol,
+            tol=tol,
             ftol=ftol,
             max_iter=left,
             verbose=verbose,
-            name=name,
+            name=f"{name} (kinks rounded by {width:g})",
         )
         start = below.parameters
         value = objective(start)[0]

@@ -45,6 +45,13 @@ cdef double one_against(
                 costs[j] = t
                 slopes[j] = r
                 gradient[start + j] += r
+        elif isinf(width):
+            for j in range(count):
+                t = lead + s[start + j]
+                t = t if t > 0.0 else 0.0
+                costs[j] = 0.5 * (t * t)
+                slopes[j] = t
+                gradient[start + j] += t
         else:
             for j in range(count):
                 t = lead + s[start + j]
