@@ -24,31 +24,56 @@ def median_times(functions, repeats):
     return np.median(times[1:], axis=0)
 
 
-def ratios(measured, repeats):
-    """Return (name, ratio to the yardstick, target or None) of each measurement.
+def evaluations(X, y, length, loss, w):
+    """Return functions that evaluate the kernel and the objective once."""
+    lists = Lists(np.full(len(y) // length, length))
+    objective = LinearObjective(X, y, lists, loss, alpha=0.1)
+    prepared, extra = loss.prepare(y, lists), objective.extra_start
+    given = (extra,) if len(extra) else ()
+    scores = X @ w.astype(X.dtype)
+    kernel = partial(
+        loss.value_and_gradient, scores.astype(np.float64), prepared, lists, *given
+    )
+    return kernel, partial(objective, np.append(w, extra))
 
-    The yardstick, one thread: ``X @ w`` then ``X.T @ r``, 300,000 x 136 float64.
-    ``measured`` holds (loss, target of the kernel, of the objective, dtype of X).
+
+def ratios(measured, repeats, dtype="float64"):
+    """Return (name, ratio, target or None) of each measurement, on one thread.
+
+    The yardstick: ``X @ w`` then ``X.T @ r``, 300,000 x 136 float64. Growth: the time
+    of the objective with the same rows in lists twice as long, over that before.
+
+    Parameters
+    ----------
+    measured : list of tuple
+        Loss, and the targets of its kernel, its objective and its growth; without the
+        last, growth is not measured.
+    repeats : int
+        Times that each is measured; the median counts.
+    dtype : str, default="float64"
+        Of the X of the objectives.
     """
     rng = np.random.default_rng(0)
-    lists = Lists(np.full(N_LISTS, LENGTH))
-    X = rng.standard_normal((lists.n_rows, N_FEATURES))
-    y = rng.choice(len(SHARES), size=lists.n_rows, p=SHARES).astype(float)
+    X = rng.standard_normal((N_LISTS * LENGTH, N_FEATURES))
+    y = rng.choice(len(SHARES), size=len(X), p=SHARES).astype(float)
     w = 0.05 * rng.standard_normal(N_FEATURES)
-    scores = X @ w
-    functions, names, targets = [lambda: X.T @ (X @ w)], [], []
-    features = {"float64": X, "float32": X.astype(np.float32)}
-    for loss, kernel_target, target, dtype in measured:
-        prepared = loss.prepare(y, lists)
-        objective = LinearObjective(features[dtype], y, lists, loss, alpha=0.1)
-        functions.append(partial(loss.value_and_gradient, scores, prepared, lists))
-        functions.append(partial(objective, w))
-        names += [f"{loss} kernel", f"{loss} objective, {dtype}"]
-        targets += [kernel_target, target]
+    features = X.astype(dtype)
+    functions = [lambda: X.T @ (X @ w)]
+    for loss, _, _, *growth in measured:
+        functions += evaluations(features, y, LENGTH, loss, w)
+        if growth:
+            functions.append(evaluations(features, y, 2 * LENGTH, loss, w)[1])
     with threadpool_limits(1):
-        yardstick, *times = median_times(functions, repeats)
-    found = [float(taken / yardstick) for taken in times]
-    return list(zip(names, found, targets, strict=True))
+        yardstick, *times = median_times(functions, repeats).tolist()
+    found = []
+    left = iter(times)
+    for loss, kernel_target, target, *growth in measured:
+        kernel, objective = next(left), next(left)
+        found.append((f"{loss} kernel", kernel / yardstick, kernel_target))
+        found.append((f"{loss} objective, {dtype}", objective / yardstick, target))
+        if growth:
+            found.append((f"{loss} growth", next(left) / objective, growth[0]))
+    return found
 
 
 def report(rows):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank.linear_model._linear import DEFAULT_FTOL, LinearRanker
+from skrank._solvers import LAST_DIGITS
+from skrank.linear_model._linear import LinearRanker
 from skrank.losses import Davidson
 
 
@@ -87,7 +88,7 @@ class DavidsonRanker(LinearRanker):
         normalize="size",
         max_iter=1000,
         tol=1e-6,
-        ftol=DEFAULT_FTOL,
+        ftol=LAST_DIGITS,
         warm_start=False,
         n_jobs=None,
         verbose=0,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sklearn.utils._param_validation import StrOptions
 
-from skrank.linear_model._linear import DEFAULT_FTOL, LinearRanker
+from skrank._solvers import LAST_DIGITS
+from skrank.linear_model._linear import LinearRanker
 from skrank.losses import RankRegression
 
 
@@ -90,7 +91,7 @@ class RankRegressionRanker(LinearRanker):
         normalize="size",
         max_iter=1000,
         tol=1e-6,
-        ftol=DEFAULT_FTOL,
+        ftol=LAST_DIGITS,
         warm_start=False,
         n_jobs=None,
         verbose=0,
