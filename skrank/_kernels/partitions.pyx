@@ -1,0 +1,601 @@
+"""Likelihoods of ordered partitions with geometric means (PMOP general, Davidson-Luce).
+
+A stage with the rows R left takes the subset S with weight delta_|S| exp(mean of s
+over S), so that, with a_i = exp(s_i / m) for the subsets of m rows,
+
+    Z(R) = sum_m delta_m e_m(a),   e_m = sum of the products of m different a_i
+
+Rows are added from the worst level up, so one pass of the recurrence of e_m meets the
+R of every stage. Gradients run backwards through the same recurrence. All terms are
+positive: nothing cancels. Two ways of evaluation:
+
+- near: short lists with scores not far apart. The plain recurrence
+  e_j <- e_j + a_i e_{j-1}, a few lists of similar length side by side, so that the
+  innermost loop is over lists and compilers make vectors of it.
+- far: everything else. With a number x for each size, p_i = a_i e^x / (1 + a_i e^x)
+  and q_i = 1 - p_i, the recurrence E_j <- q_i E_j + p_i E_{j-1} holds probabilities
+  that j of the rows so far are taken, which cannot overflow, and
+
+      log e_m = log E_m + sum_i log(1 + a_i e^x) - m x
+
+  With x such that sum_i p_i is about m, E_m is not small either, whatever the scores.
+  One x mostly serves all stages; a stage whose E_m is too small gets its own.
+"""
+
+import numpy as np
+
+from libc.math cimport exp, fabs, fmax, fmin, log, log1p, sqrt
+
+cdef enum:
+    LANES = 4  # lists side by side
+    LONGEST_NEAR = 128  # rows; in longer lists the rows alone fill vectors
+    MOST_STEPS = 200  # of a search that bisects: enough for any two doubles
+cdef double LARGEST_LOG = 650.0  # doubles end near exp(709)
+cdef double LOG2 = 0.693147180559945309417
+cdef double NO_WEIGHT = -1e300
+cdef double MINUS_INFINITY = -1.0 / 0.0
+# Far: probabilities below TINY count as 0, and stages need one of at least ENOUGH. The
+# part of E_m that is left out is below 1e-37 of it; doubles end near 1e-308.
+cdef double TINY = 1e-290
+cdef double ENOUGH = 1e-250
+cdef double TOO_RARE = 1e-40  # sizes of this probability move no gradient
+
+IMPOSSIBLE = NO_WEIGHT
+
+
+cdef struct Data:
+    const double* scores
+    const Py_ssize_t* order
+    const Py_ssize_t* level_starts
+    const Py_ssize_t* level_offsets
+    const double* log_weights
+    Py_ssize_t cap
+    double* values
+    double* gradient
+    double* in_weights  # NULL if not wanted
+
+
+def geometric(
+    const double[::1] scores,
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] level_starts,
+    const Py_ssize_t[::1] level_offsets,
+    const Py_ssize_t[::1] by_size,
+    const double[::1] log_weights,
+    double[::1] values,
+    double[::1] gradient,
+    double[:, ::1] in_weights,
+):
+    """Fill in minus log-likelihoods and their gradients.
+
+    Takes time n D min(n, D) for a list of n rows. Beside the arguments, memory for one
+    size of subsets at a time, at most 4 n^2 bytes, and 16 bytes a size and stage, with
+    n the longest list.
+
+    Parameters
+    ----------
+    scores : array of shape (n_rows,)
+        Scores of the rows.
+    order, level_starts, level_offsets : arrays
+        As in :class:`skrank._lists.Levels`; no level is larger than D.
+    by_size : array of shape (n_lists,)
+        Lists, those of similar size next to each other.
+    log_weights : array of shape (D,)
+        Log of the weight of subsets of 1 to D rows, ``IMPOSSIBLE`` for a weight of 0.
+        Larger subsets are impossible.
+    values : array of shape (n_lists,)
+        Filled with the loss of each list.
+    gradient : array of shape (n_rows,)
+        Filled with the gradient in the scores.
+    in_weights : array of shape (n_lists, D) or None
+        Filled with the gradient in ``log_weights``.
+    """
+    cdef Py_ssize_t n_lists = values.shape[0], cap = log_weights.shape[0]
+    cdef Py_ssize_t k, q, n, size, longest_near = 0, longest_far = 0, n_filled = 0
+    cdef Py_ssize_t most_results = 0, most_cells = 0
+    cdef Py_ssize_t[LANES] lanes
+    cdef double largest_weight = 0.0
+    cdef unsigned char[::1] is_far = np.zeros(n_lists, dtype=np.uint8)
+    cdef Data data
+    data.scores, data.order = &scores[0], &order[0]
+    data.level_starts, data.level_offsets = &level_starts[0], &level_offsets[0]
+    data.log_weights, data.cap = &log_weights[0], cap
+    data.values, data.gradient, data.in_weights = &values[0], &gradient[0], NULL
+    if in_weights is not None:
+        in_weights[:, :] = 0.0
+        data.in_weights = &in_weights[0, 0]
+    with nogil:
+        for k in range(cap):
+            largest_weight = fmax(largest_weight, log_weights[k])
+        for q in range(n_lists):
+            n = level_starts[level_offsets[q + 1]] - level_starts[level_offsets[q]]
+            if (
+                n <= LONGEST_NEAR
+                and n * LOG2 + score_range(&data, q) + largest_weight < LARGEST_LOG
+            ):
+                longest_near = max(longest_near, n)
+                continue
+            is_far[q] = True
+            longest_far = max(longest_far, n)
+            size = min(cap, n)
+            most_results = max(
+                most_results, size * (level_offsets[q + 1] - level_offsets[q])
+            )
+            most_cells = max(most_cells, (n + 1) * (min(size, n // 2) + 3))
+
+    cdef Near near
+    n, size = longest_near, min(longest_near, cap)
+    cdef double[:, ::1] near_work = np.empty(
+        (n * (size + 2) + 2 * (n + 1) + size + 2 + (n + 1) * (size + 2), LANES)
+    )
+    cdef double[::1] weights = np.exp(log_weights)
+    near.weights = &weights[0]
+    near.shifted = &near_work[0, 0]
+    near.in_shifted = near.shifted + LANES * n
+    near.a = near.in_shifted + LANES * n
+    near.total = near.a + LANES * n * size
+    near.inverse = near.total + LANES * (n + 1)
+    near.adjoint = near.inverse + LANES * (n + 1)
+    near.e = near.adjoint + LANES * (size + 2)
+
+    cdef Far far
+    n, size = longest_far, min(longest_far, cap)
+    cdef double[::1] far_work = np.empty(
+        7 * (n + 1) + size + 2 + 2 * most_results + most_cells
+    )
+    cdef Py_ssize_t[:, ::1] far_bounds = np.empty((2, n + 1), dtype=np.intp)
+    far.s = &far_work[0]
+    far.p = far.s + n + 1
+    far.q = far.p + n + 1
+    far.at_end = far.q + n + 1
+    far.in_end = far.at_end + n + 1
+    far.log_scale = far.in_end + n + 1
+    far.in_s = far.log_scale + n + 1
+    far.adjoint = far.in_s + n + 1
+    far.log_e = far.adjoint + size + 2
+    far.tilt = far.log_e + most_results
+    far.e = far.tilt + most_results
+    far.low, far.high = &far_bounds[0, 0], &far_bounds[1, 0]
+
+    with nogil:
+        for k in range(n_lists):
+            q = by_size[k]
+            if is_far[q]:
+                far_list(&far, &data, q)
+            else:
+                lanes[n_filled] = q
+                n_filled += 1
+                if n_filled == LANES:
+                    near_lists(&near, &data, lanes, n_filled)
+                    n_filled = 0
+        if n_filled > 0:
+            near_lists(&near, &data, lanes, n_filled)
+
+
+cdef double score_range(const Data* data, Py_ssize_t q) noexcept nogil:
+    """Return the largest less the smallest score of a list."""
+    cdef Py_ssize_t first = data.level_starts[data.level_offsets[q]]
+    cdef Py_ssize_t last = data.level_starts[data.level_offsets[q + 1]], i
+    cdef double low = data.scores[data.order[first]], high = low
+    for i in range(first + 1, last):
+        low = fmin(low, data.scores[data.order[i]])
+        high = fmax(high, data.scores[data.order[i]])
+    return high - low
+
+
+cdef Py_ssize_t load(
+    const Data* data, Py_ssize_t q, double* s, Py_ssize_t stride
+) noexcept nogil:
+    """Copy a list's scores less the largest, worst level first; return how many."""
+    cdef Py_ssize_t first = data.level_starts[data.level_offsets[q]]
+    cdef Py_ssize_t last = data.level_starts[data.level_offsets[q + 1]], i
+    cdef double high = data.scores[data.order[first]]
+    for i in range(first + 1, last):
+        high = fmax(high, data.scores[data.order[i]])
+    for i in range(first, last):
+        s[(last - 1 - i) * stride] = data.scores[data.order[i]] - high
+    return last - first
+
+
+cdef void store(
+    const Data* data, Py_ssize_t q, const double* in_s, Py_ssize_t stride
+) noexcept nogil:
+    """Copy a list's gradient to its rows."""
+    cdef Py_ssize_t first = data.level_starts[data.level_offsets[q]]
+    cdef Py_ssize_t last = data.level_starts[data.level_offsets[q + 1]], i
+    for i in range(first, last):
+        data.gradient[data.order[i]] = in_s[(last - 1 - i) * stride]
+
+
+cdef double take_stage(
+    const Data* data,
+    Py_ssize_t q,
+    Py_ssize_t n_left,
+    Py_ssize_t size,
+    double log_total,
+    const double* s,
+    double* in_s,
+    Py_ssize_t stride,
+) noexcept nogil:
+    """Return the loss of a stage that takes the last ``size`` of ``n_left`` rows.
+
+    Starts the gradient with what the subset taken adds to it.
+    """
+    cdef double mean = 0.0
+    cdef Py_ssize_t i
+    for i in range(n_left - size, n_left):
+        mean += s[i * stride]
+        in_s[i * stride] = -1.0 / size
+    if data.in_weights != NULL:
+        data.in_weights[q * data.cap + size - 1] -= 1.0
+    return log_total - mean / size - data.log_weights[size - 1]
+
+
+# Near. Arrays hold LANES numbers at each place, one of each list; rows worst first.
+
+cdef struct Near:
+    const double* weights  # (D,), weight of each size
+    double* shifted  # (n,), scores less the largest
+    double* in_shifted  # (n,), gradient
+    double* a  # (D, n), exp(shifted / m)
+    double* total  # (n + 1,), Z of the first rows
+    double* inverse  # (n + 1,), 1 / Z where a stage ends, else 0
+    double* adjoint  # (D + 2,), derivative in e_j
+    double* e  # (n + 1, m + 2), e_j of the first rows, of one size m
+
+
+cdef void near_lists(
+    const Near* near, const Data* data, const Py_ssize_t* lanes, Py_ssize_t n_lanes
+) noexcept nogil:
+    """Fill in values and gradients of a few lists."""
+    cdef Py_ssize_t n = 0, cap, i, l, m, q, level, last, size
+    cdef double value, total
+    for l in range(n_lanes):
+        q = data.level_offsets[lanes[l]]
+        last = data.level_offsets[lanes[l] + 1]
+        n = max(n, data.level_starts[last] - data.level_starts[q])
+    for i in range(n * LANES):
+        near.shifted[i] = MINUS_INFINITY  # rows that a lane lacks weigh 0
+        near.in_shifted[i] = 0.0
+    for i in range((n + 1) * LANES):
+        near.total[i] = near.inverse[i] = 0.0
+    for l in range(n_lanes):
+        load(data, lanes[l], near.shifted + l, LANES)
+    cap = min(data.cap, n)
+    for m in range(1, cap + 1):
+        near_powers(near, n, m)
+        if near.weights[m - 1] > 0.0:
+            near_forward(near, n, m)
+            for i in range(m, n + 1):
+                for l in range(LANES):
+                    near.total[i * LANES + l] += (
+                        near.weights[m - 1] * near.e[(i * (m + 2) + m) * LANES + l]
+                    )
+    for l in range(n_lanes):
+        q = lanes[l]
+        last = data.level_starts[data.level_offsets[q + 1]]
+        value = 0.0
+        for level in range(data.level_offsets[q], data.level_offsets[q + 1]):
+            i = last - data.level_starts[level]
+            size = data.level_starts[level + 1] - data.level_starts[level]
+            total = near.total[i * LANES + l]
+            near.inverse[i * LANES + l] = 1.0 / total
+            value += take_stage(
+                data, q, i, size, log(total), near.shifted + l, near.in_shifted + l,
+                LANES,
+            )
+        data.values[q] = value
+    for m in range(1, cap + 1):
+        if near.weights[m - 1] > 0.0:
+            near_forward(near, n, m)
+            near_backward(near, n, m)
+            if data.in_weights != NULL:
+                for l in range(n_lanes):
+                    total = 0.0
+                    for i in range(m, n + 1):
+                        total += (
+                            near.inverse[i * LANES + l]
+                            * near.e[(i * (m + 2) + m) * LANES + l]
+                        )
+                    data.in_weights[lanes[l] * data.cap + m - 1] += (
+                        near.weights[m - 1] * total
+                    )
+    for l in range(n_lanes):
+        store(data, lanes[l], near.in_shifted + l, LANES)
+
+
+cdef void near_powers(const Near* near, Py_ssize_t n, Py_ssize_t m) noexcept nogil:
+    """Fill in exp(shifted / m), as a square root where there is something to halve."""
+    cdef double* a = near.a + (m - 1) * n * LANES
+    cdef const double* half = near.a + (m // 2 - 1) * n * LANES
+    cdef Py_ssize_t i
+    if m % 2 == 0:
+        for i in range(n * LANES):
+            a[i] = sqrt(half[i])
+    else:
+        for i in range(n * LANES):
+            a[i] = exp(near.shifted[i] / m)
+
+
+cdef void near_forward(const Near* near, Py_ssize_t n, Py_ssize_t m) noexcept nogil:
+    """Fill in e_j of the first rows, for the j from which m can still be reached."""
+    cdef Py_ssize_t width = (m + 2) * LANES, i, j, l
+    cdef const double* a = near.a + (m - 1) * n * LANES
+    cdef double* before = near.e
+    cdef double* after
+    cdef double[LANES] a_i
+    for l in range(LANES):
+        before[l] = 1.0
+    for i in range(n):
+        after = before + width
+        for l in range(LANES):
+            a_i[l] = a[i * LANES + l]
+            after[l] = 1.0
+            before[min(i + 1, m + 1) * LANES + l] = 0.0
+        for j in range(max(1, m - (n - 1 - i)), min(i + 1, m) + 1):
+            for l in range(LANES):
+                after[j * LANES + l] = (
+                    before[j * LANES + l] + a_i[l] * before[(j - 1) * LANES + l]
+                )
+        before = after
+
+
+cdef void near_backward(const Near* near, Py_ssize_t n, Py_ssize_t m) noexcept nogil:
+    """Add the gradient of what the stages take from e_m."""
+    cdef Py_ssize_t width = (m + 2) * LANES, i, j, l, low
+    cdef const double* a = near.a + (m - 1) * n * LANES
+    cdef const double* before
+    cdef double* adjoint = near.adjoint
+    cdef double[LANES] a_i, upper, lower, total
+    cdef double weight = near.weights[m - 1], share = 1.0 / m
+    for i in range((m + 2) * LANES):
+        adjoint[i] = 0.0
+    for i in range(n - 1, -1, -1):
+        before = near.e + i * width
+        if i + 1 >= m:
+            for l in range(LANES):
+                adjoint[m * LANES + l] += weight * near.inverse[(i + 1) * LANES + l]
+        low = max(1, m - (n - 1 - i))
+        for l in range(LANES):
+            a_i[l] = a[i * LANES + l]
+            lower[l] = adjoint[(low - 1) * LANES + l]
+            total[l] = 0.0
+        for j in range(low, min(i + 1, m) + 1):
+            for l in range(LANES):
+                upper[l] = adjoint[j * LANES + l]
+                adjoint[(j - 1) * LANES + l] = lower[l] + a_i[l] * upper[l]
+                total[l] += upper[l] * before[(j - 1) * LANES + l]
+                lower[l] = upper[l]
+        for l in range(LANES):
+            near.in_shifted[i * LANES + l] += share * a_i[l] * total[l]
+
+
+# Far. One list; rows worst first.
+
+cdef struct Far:
+    double* s  # (n,), scores less the largest
+    double* p  # (n,), probability that a row is taken
+    double* q  # (n,), that it is not
+    double* at_end  # (n + 1,), E_m of the first rows
+    double* in_end  # (n + 1,), derivative in E_m of the first rows
+    double* log_scale  # (n + 1,), sum of log(1 + a e^x) over the first rows
+    double* in_s  # (n,), gradient
+    double* adjoint  # (D + 2,), derivative in E_j
+    double* log_e  # (n_levels, D), log of e_m
+    double* tilt  # (n_levels, D), x, where a level is the first that x serves
+    double* e  # (n + 1, width), E_j of the first rows, j from base - 1
+    Py_ssize_t* low  # (n + 1,), range of j whose E_j count
+    Py_ssize_t* high
+
+
+cdef void far_list(const Far* far, const Data* data, Py_ssize_t q) noexcept nogil:
+    """Fill in value and gradient of a list, whatever its scores and length."""
+    cdef const Py_ssize_t* starts = data.level_starts + data.level_offsets[q]
+    cdef Py_ssize_t n_levels = data.level_offsets[q + 1] - data.level_offsets[q]
+    cdef Py_ssize_t n = load(data, q, far.s, 1), cap = min(data.cap, n)
+    cdef Py_ssize_t level, m, end = starts[n_levels]
+    cdef double high, total, value = 0.0
+    cdef double* log_e
+    for level in range(n_levels * cap):
+        far.log_e[level] = MINUS_INFINITY
+    for m in range(1, cap + 1):
+        if data.log_weights[m - 1] > NO_WEIGHT:
+            far_logs(far, starts, n_levels, cap, m)
+    for level in range(n_levels):
+        log_e = far.log_e + level * cap
+        high = MINUS_INFINITY
+        for m in range(cap):
+            high = fmax(high, log_e[m] + data.log_weights[m])
+        total = 0.0
+        for m in range(cap):
+            total += exp(log_e[m] + data.log_weights[m] - high)
+        high += log(total)
+        value += take_stage(
+            data, q, end - starts[level], starts[level + 1] - starts[level], high,
+            far.s, far.in_s, 1,
+        )
+        # From here on the probability that the stage takes m rows.
+        for m in range(cap):
+            log_e[m] = exp(log_e[m] + data.log_weights[m] - high)
+            if data.in_weights != NULL:
+                data.in_weights[q * data.cap + m] += log_e[m]
+    data.values[q] = value
+    for m in range(1, cap + 1):
+        if data.log_weights[m - 1] > NO_WEIGHT:
+            far_gradient(far, starts, n_levels, cap, m)
+    store(data, q, far.in_s, 1)
+
+
+cdef void far_logs(
+    const Far* far,
+    const Py_ssize_t* starts,
+    Py_ssize_t n_levels,
+    Py_ssize_t cap,
+    Py_ssize_t m,
+) noexcept nogil:
+    """Fill in log e_m at each level that has m rows left, and the tilts used."""
+    cdef Py_ssize_t level = 0, first, n
+    cdef double x
+    while level < n_levels and starts[n_levels] - starts[level] >= m:
+        first = level
+        n = starts[n_levels] - starts[level]
+        x = find_tilt(far.s, n, m)
+        far_forward(far, n, m, x, False)
+        while n >= m and (level == first or far.at_end[n] >= ENOUGH):
+            far.log_e[level * cap + m - 1] = (
+                log(far.at_end[n]) + far.log_scale[n] - m * x
+            )
+            far.tilt[level * cap + m - 1] = x if level == first else MINUS_INFINITY
+            level += 1
+            n = starts[n_levels] - starts[level]
+
+
+cdef void far_gradient(
+    const Far* far,
+    const Py_ssize_t* starts,
+    Py_ssize_t n_levels,
+    Py_ssize_t cap,
+    Py_ssize_t m,
+) noexcept nogil:
+    """Add the gradient of all stages' subsets of m rows."""
+    cdef Py_ssize_t level = 0, first, n, n_left, i
+    cdef double most, share
+    while level < n_levels and starts[n_levels] - starts[level] >= m:
+        first = level
+        most = 0.0
+        n = n_left = starts[n_levels] - starts[first]
+        for i in range(n + 1):
+            far.in_end[i] = 0.0
+        while n_left >= m:
+            share = far.log_e[level * cap + m - 1]
+            far.in_end[n_left] = share
+            most = fmax(most, share)
+            level += 1
+            n_left = starts[n_levels] - starts[level]
+            if n_left >= m and far.tilt[level * cap + m - 1] > MINUS_INFINITY:
+                break  # the next level has a tilt of its own
+        if most < TOO_RARE:
+            continue
+        far_forward(far, n, m, far.tilt[first * cap + m - 1], True)
+        for i in range(m, n + 1):
+            if far.in_end[i] > 0.0:
+                far.in_end[i] /= far.at_end[i]
+        far_backward(far, n, m)
+
+
+cdef double find_tilt(const double* s, Py_ssize_t n, Py_ssize_t m) noexcept nogil:
+    """Return x such that about m of the first n rows are taken, on average.
+
+    Newton's method, held in the interval by bisection.
+    """
+    cdef double target = fmin(m, n - 0.5), below, above, x, z, p, mean, variance, error
+    cdef double low = s[0], high = s[0]
+    cdef Py_ssize_t i, step
+    for i in range(1, n):
+        low = fmin(low, s[i])
+        high = fmax(high, s[i])
+    # At these ends 1e-17 n or all but 1e-17 n rows are taken.
+    below, above = -high / m - 40.0, -low / m + 40.0
+    x = fmin(fmax(log(target / (n - target)) - 0.5 * (low + high) / m, below), above)
+    for step in range(MOST_STEPS):
+        mean = variance = 0.0
+        for i in range(n):
+            z = exp(-fabs(s[i] / m + x))
+            p = 1.0 / (1.0 + z)
+            variance += z * p * p
+            mean += p if s[i] / m + x > 0.0 else z * p
+        error = mean - target
+        if fabs(error) <= fmax(0.25, 0.5 * sqrt(variance)):
+            break
+        if error > 0.0:
+            above = x
+        else:
+            below = x
+        x -= error / fmax(variance, 1e-3)
+        if not below < x < above:
+            x = 0.5 * below + 0.5 * above
+    return x
+
+
+cdef void far_forward(
+    const Far* far, Py_ssize_t n, Py_ssize_t m, double x, bint keep
+) noexcept nogil:
+    """Fill in E_m of the first 0 to n rows; keep all E_j, or two rows of them.
+
+    After i rows only the j from ``base`` on can reach m with the n - i others.
+    """
+    cdef Py_ssize_t width = min(m, n - m) + 3, i, j, low = 0, high = 0, base
+    cdef double z, p, q
+    cdef double* before = far.e + 1
+    cdef double* after
+    before[0] = 1.0
+    far.low[0] = far.high[0] = 0
+    far.at_end[0] = far.log_scale[0] = 0.0
+    for i in range(n):
+        z = exp(-fabs(far.s[i] / m + x))
+        p = 1.0 / (1.0 + z)
+        q = z * p
+        far.log_scale[i + 1] = far.log_scale[i] + log1p(z)
+        if far.s[i] / m + x < 0.0:
+            p, q = q, p
+        else:
+            far.log_scale[i + 1] += far.s[i] / m + x
+        far.p[i], far.q[i] = p, q
+        base = max(0, m - (n - 1 - i))
+        after = far.e + ((i + 1) if keep else (i + 1) % 2) * width + 1 - base
+        before[low - 1] = before[high + 1] = 0.0
+        low, high = max(low, base), min(high + 1, m)
+        for j in range(low, high + 1):
+            after[j] = q * before[j] + p * before[j - 1]
+        while high > low and after[high] < TINY:
+            high -= 1
+        while high > low and after[low] < TINY:
+            low += 1
+        if high < low:
+            high = low
+            after[low] = 0.0
+        far.low[i + 1], far.high[i + 1] = low, high
+        far.at_end[i + 1] = after[m] if high == m else 0.0
+        before = after
+
+
+cdef void far_backward(const Far* far, Py_ssize_t n, Py_ssize_t m) noexcept nogil:
+    """Add the gradient of all E_m, given the derivatives in them.
+
+    Derivatives in E_j outside ``low`` to ``high`` are 0 in ``adjoint``.
+    """
+    cdef Py_ssize_t width = min(m, n - m) + 3, i, j, low = m, high = m - 1, start, stop
+    cdef double* before
+    cdef double* adjoint = far.adjoint
+    cdef double p, q
+    cdef double[4] sums
+    for j in range(m + 2):
+        adjoint[j] = 0.0
+    for i in range(n - 1, -1, -1):
+        if far.in_end[i + 1] > 0.0:
+            adjoint[m] += far.in_end[i + 1]
+            high = m
+        before = far.e + i * width + 1 - max(0, m - (n - i))
+        p, q = far.p[i], far.q[i]
+        start, stop = max(low, far.low[i + 1]), min(high, far.high[i + 1]) + 1
+        sums[0] = sums[1] = sums[2] = sums[3] = 0.0
+        for j in range(start, stop - 3, 4):
+            sums[0] += adjoint[j] * before[j - 1]
+            sums[1] += adjoint[j + 1] * before[j]
+            sums[2] += adjoint[j + 2] * before[j + 1]
+            sums[3] += adjoint[j + 3] * before[j + 2]
+        for j in range(max(start, stop - (stop - start) % 4), stop):
+            sums[0] += adjoint[j] * before[j - 1]
+        far.in_s[i] += p * ((sums[0] + sums[1]) + (sums[2] + sums[3])) / m
+        low = max(low - 1, 0)
+        for j in range(low, high + 1):
+            adjoint[j] = q * adjoint[j] + p * adjoint[j + 1]
+        while high >= low and (high > far.high[i] or adjoint[high] < TINY):
+            adjoint[high] = 0.0
+            high -= 1
+        while high >= low and (low < far.low[i] or adjoint[low] < TINY):
+            adjoint[low] = 0.0
+            low += 1
+        if high < low:
+            low = m
+            high = m - 1
