@@ -27,8 +27,9 @@ import numpy as np
 from libc.math cimport exp, fabs, fmax, fmin, log, log1p, sqrt
 
 cdef enum:
-    LANES = 4  # lists side by side
+    LANES = 8  # lists side by side
     LONGEST_NEAR = 128  # rows; in longer lists the rows alone fill vectors
+    LONGEST_KEPT = 32  # rows; in longer lists recomputing is faster than memory
     MOST_STEPS = 200  # of a search that bisects: enough for any two doubles
 cdef double LARGEST_LOG = 650.0  # doubles end near exp(709)
 cdef double LOG2 = 0.693147180559945309417
@@ -126,17 +127,19 @@ def geometric(
     cdef Near near
     n, size = longest_near, min(longest_near, cap)
     cdef double[:, ::1] near_work = np.empty(
-        (n * (size + 2) + 2 * (n + 1) + size + 2 + (n + 1) * (size + 2), LANES)
+        (2 * n + 2 * (n + 1) + 2 * (size + 2) + near_cells(n, size), LANES)
     )
+    a_array = np.empty(LANES * n * size)
+    cdef double[::1] a = a_array
     cdef double[::1] weights = np.exp(log_weights)
     near.weights = &weights[0]
     near.shifted = &near_work[0, 0]
     near.in_shifted = near.shifted + LANES * n
-    near.a = near.in_shifted + LANES * n
-    near.total = near.a + LANES * n * size
+    near.a = &a[0]
+    near.total = near.in_shifted + LANES * n
     near.inverse = near.total + LANES * (n + 1)
     near.adjoint = near.inverse + LANES * (n + 1)
-    near.e = near.adjoint + LANES * (size + 2)
+    near.e = near.adjoint + 2 * LANES * (size + 2)
 
     cdef Far far
     n, size = longest_far, min(longest_far, cap)
@@ -157,19 +160,23 @@ def geometric(
     far.e = far.tilt + most_results
     far.low, far.high = &far_bounds[0, 0], &far_bounds[1, 0]
 
-    with nogil:
-        for k in range(n_lists):
-            q = by_size[k]
-            if is_far[q]:
+    for k in range(n_lists):
+        q = by_size[k]
+        if is_far[q]:
+            with nogil:
                 far_list(&far, &data, q)
-            else:
-                lanes[n_filled] = q
-                n_filled += 1
-                if n_filled == LANES:
-                    near_lists(&near, &data, lanes, n_filled)
-                    n_filled = 0
-        if n_filled > 0:
-            near_lists(&near, &data, lanes, n_filled)
+        else:
+            lanes[n_filled] = q
+            n_filled += 1
+        if n_filled == LANES or (k == n_lists - 1 and n_filled > 0):
+            with nogil:
+                near_load(&near, &data, lanes, n_filled)
+            # NumPy has vectors of exponentials, compilers have not.
+            powers = a_array[: LANES * near.n * near.cap]
+            np.exp(powers, out=powers)
+            with nogil:
+                near_lists(&near, &data, lanes, n_filled)
+            n_filled = 0
 
 
 cdef double score_range(const Data* data, Py_ssize_t q) noexcept nogil:
@@ -234,42 +241,72 @@ cdef double take_stage(
 # Near. Arrays hold LANES numbers at each place, one of each list; rows worst first.
 
 cdef struct Near:
+    Py_ssize_t n  # rows of the longest of the lists
+    Py_ssize_t cap  # largest size of their subsets
     const double* weights  # (D,), weight of each size
     double* shifted  # (n,), scores less the largest
     double* in_shifted  # (n,), gradient
     double* a  # (D, n), exp(shifted / m)
     double* total  # (n + 1,), Z of the first rows
     double* inverse  # (n + 1,), 1 / Z where a stage ends, else 0
-    double* adjoint  # (D + 2,), derivative in e_j
-    double* e  # (n + 1, m + 2), e_j of the first rows, of one size m
+    double* adjoint  # (2, m + 2), derivative in e_j, before and after a row
+    double* e  # (n + 1, m + 2), e_j of the first rows, of one size m or of each
+
+
+cdef inline Py_ssize_t near_cells(Py_ssize_t n, Py_ssize_t cap) noexcept nogil:
+    """Return the number of e_j that are held at once, for sizes up to cap."""
+    if n > LONGEST_KEPT:
+        return (n + 1) * (cap + 2)
+    return (n + 1) * (cap * (cap + 5) // 2)
+
+
+cdef inline double* near_e(const Near* near, Py_ssize_t m) noexcept nogil:
+    """Return where the e_j of a size are."""
+    if near.n > LONGEST_KEPT:
+        return near.e
+    return near.e + LANES * near_cells(near.n, m - 1)
+
+
+cdef void near_load(
+    Near* near, const Data* data, const Py_ssize_t* lanes, Py_ssize_t n_lanes
+) noexcept nogil:
+    """Fill in shifted scores, and their shares in ``a``, of which to take exp."""
+    cdef Py_ssize_t n = 0, i, l, m, first, last
+    cdef double share
+    for l in range(n_lanes):
+        first = data.level_offsets[lanes[l]]
+        last = data.level_offsets[lanes[l] + 1]
+        n = max(n, data.level_starts[last] - data.level_starts[first])
+    near.n, near.cap = n, min(data.cap, n)
+    for i in range(n * LANES):
+        near.shifted[i] = MINUS_INFINITY  # rows that a lane lacks weigh 0
+    for l in range(n_lanes):
+        load(data, lanes[l], near.shifted + l, LANES)
+    for m in range(1, near.cap + 1):
+        share = 1.0 / m
+        for i in range(n * LANES):
+            near.a[(m - 1) * n * LANES + i] = share * near.shifted[i]
 
 
 cdef void near_lists(
     const Near* near, const Data* data, const Py_ssize_t* lanes, Py_ssize_t n_lanes
 ) noexcept nogil:
     """Fill in values and gradients of a few lists."""
-    cdef Py_ssize_t n = 0, cap, i, l, m, q, level, last, size
+    cdef Py_ssize_t n = near.n, i, l, m, q, level, last, size
     cdef double value, total
-    for l in range(n_lanes):
-        q = data.level_offsets[lanes[l]]
-        last = data.level_offsets[lanes[l] + 1]
-        n = max(n, data.level_starts[last] - data.level_starts[q])
+    cdef const double* e
     for i in range(n * LANES):
-        near.shifted[i] = MINUS_INFINITY  # rows that a lane lacks weigh 0
         near.in_shifted[i] = 0.0
     for i in range((n + 1) * LANES):
         near.total[i] = near.inverse[i] = 0.0
-    for l in range(n_lanes):
-        load(data, lanes[l], near.shifted + l, LANES)
-    cap = min(data.cap, n)
-    for m in range(1, cap + 1):
-        near_powers(near, n, m)
+    for m in range(1, near.cap + 1):
         if near.weights[m - 1] > 0.0:
-            near_forward(near, n, m)
+            near_forward(near, m)
+            e = near_e(near, m) + m * LANES
             for i in range(m, n + 1):
                 for l in range(LANES):
                     near.total[i * LANES + l] += (
-                        near.weights[m - 1] * near.e[(i * (m + 2) + m) * LANES + l]
+                        near.weights[m - 1] * e[i * (m + 2) * LANES + l]
                     )
     for l in range(n_lanes):
         q = lanes[l]
@@ -285,17 +322,18 @@ cdef void near_lists(
                 LANES,
             )
         data.values[q] = value
-    for m in range(1, cap + 1):
+    for m in range(1, near.cap + 1):
         if near.weights[m - 1] > 0.0:
-            near_forward(near, n, m)
-            near_backward(near, n, m)
+            if n > LONGEST_KEPT:
+                near_forward(near, m)
+            near_backward(near, m)
             if data.in_weights != NULL:
+                e = near_e(near, m) + m * LANES
                 for l in range(n_lanes):
                     total = 0.0
                     for i in range(m, n + 1):
                         total += (
-                            near.inverse[i * LANES + l]
-                            * near.e[(i * (m + 2) + m) * LANES + l]
+                            near.inverse[i * LANES + l] * e[i * (m + 2) * LANES + l]
                         )
                     data.in_weights[lanes[l] * data.cap + m - 1] += (
                         near.weights[m - 1] * total
@@ -304,24 +342,11 @@ cdef void near_lists(
         store(data, lanes[l], near.in_shifted + l, LANES)
 
 
-cdef void near_powers(const Near* near, Py_ssize_t n, Py_ssize_t m) noexcept nogil:
-    """Fill in exp(shifted / m), as a square root where there is something to halve."""
-    cdef double* a = near.a + (m - 1) * n * LANES
-    cdef const double* half = near.a + (m // 2 - 1) * n * LANES
-    cdef Py_ssize_t i
-    if m % 2 == 0:
-        for i in range(n * LANES):
-            a[i] = sqrt(half[i])
-    else:
-        for i in range(n * LANES):
-            a[i] = exp(near.shifted[i] / m)
-
-
-cdef void near_forward(const Near* near, Py_ssize_t n, Py_ssize_t m) noexcept nogil:
+cdef void near_forward(const Near* near, Py_ssize_t m) noexcept nogil:
     """Fill in e_j of the first rows, for the j from which m can still be reached."""
-    cdef Py_ssize_t width = (m + 2) * LANES, i, j, l
+    cdef Py_ssize_t n = near.n, width = (m + 2) * LANES, i, j, l
     cdef const double* a = near.a + (m - 1) * n * LANES
-    cdef double* before = near.e
+    cdef double* before = near_e(near, m)
     cdef double* after
     cdef double[LANES] a_i
     for l in range(LANES):
@@ -340,32 +365,41 @@ cdef void near_forward(const Near* near, Py_ssize_t n, Py_ssize_t m) noexcept no
         before = after
 
 
-cdef void near_backward(const Near* near, Py_ssize_t n, Py_ssize_t m) noexcept nogil:
+cdef void near_backward(const Near* near, Py_ssize_t m) noexcept nogil:
     """Add the gradient of what the stages take from e_m."""
-    cdef Py_ssize_t width = (m + 2) * LANES, i, j, l, low
+    cdef Py_ssize_t n = near.n, width = (m + 2) * LANES, i, j, l, low, high
     cdef const double* a = near.a + (m - 1) * n * LANES
+    cdef const double* e = near_e(near, m)
     cdef const double* before
-    cdef double* adjoint = near.adjoint
-    cdef double[LANES] a_i, upper, lower, total
+    cdef double* after = near.adjoint
+    cdef double* adjoint = near.adjoint + width
+    cdef double[LANES] a_i, total
     cdef double weight = near.weights[m - 1], share = 1.0 / m
-    for i in range((m + 2) * LANES):
-        adjoint[i] = 0.0
+    for i in range(2 * width):
+        after[i] = 0.0
     for i in range(n - 1, -1, -1):
-        before = near.e + i * width
+        before = e + i * width
         if i + 1 >= m:
             for l in range(LANES):
-                adjoint[m * LANES + l] += weight * near.inverse[(i + 1) * LANES + l]
-        low = max(1, m - (n - 1 - i))
+                after[m * LANES + l] += weight * near.inverse[(i + 1) * LANES + l]
+        low, high = max(1, m - (n - 1 - i)), min(i + 1, m)
         for l in range(LANES):
             a_i[l] = a[i * LANES + l]
-            lower[l] = adjoint[(low - 1) * LANES + l]
             total[l] = 0.0
-        for j in range(low, min(i + 1, m) + 1):
+        for j in range(low, high + 1):
             for l in range(LANES):
-                upper[l] = adjoint[j * LANES + l]
-                adjoint[(j - 1) * LANES + l] = lower[l] + a_i[l] * upper[l]
-                total[l] += upper[l] * before[(j - 1) * LANES + l]
-                lower[l] = upper[l]
+                total[l] = (
+                    total[l] + after[j * LANES + l] * before[(j - 1) * LANES + l]
+                )
+        for j in range(low - 1, high):
+            for l in range(LANES):
+                adjoint[j * LANES + l] = (
+                    after[j * LANES + l] + a_i[l] * after[(j + 1) * LANES + l]
+                )
+        if high == m:
+            for l in range(LANES):
+                adjoint[m * LANES + l] = after[m * LANES + l]
+        after, adjoint = adjoint, after
         for l in range(LANES):
             near.in_shifted[i * LANES + l] += share * a_i[l] * total[l]
 
