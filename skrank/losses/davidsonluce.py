@@ -1,0 +1,119 @@
+"""Ordered partitions with a learned weight for each size of tie (Davidson-Luce)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skrank._kernels.partitions import IMPOSSIBLE
+from skrank._lists import Floats, Levels, Lists
+from skrank.losses._partition import Partitions, check_tie_size, geometric_likelihood
+from skrank.losses.base import Loss
+
+TIE_WEIGHTS = ("sizes", "slope")
+
+
+class DavidsonLuce(Loss):
+    r"""Minus log-likelihood of levels of ties, each size of tie with its own weight.
+
+    Of the rows :math:`R_k` of level k and below, a stage takes the level
+    :math:`X_k` among all non-empty subsets:
+
+    .. math::
+
+        \ell(s, \beta) = -\sum_k \log \frac{\Phi(X_k)}{\sum_{S \subseteq R_k} \Phi(S)},
+        \qquad
+        \Phi(S) = \delta_{|S|} \exp \Big( \frac{1}{|S|} \sum_{i \in S} s_i \Big)
+
+    with learned :math:`\beta_m = \log \delta_m` and :math:`\delta_1 = 1`. It is convex
+    in the scores and :math:`\beta` together. :class:`PMOP` with "geometric" is the
+    case of equal weights, Plackett-Luce that of :math:`\delta_m = 0` for m > 1, and
+    lists of two rows make it Davidson's model of pairs.
+
+    Parameters
+    ----------
+    tie_weights : {"sizes", "slope"}, default="sizes"
+        "sizes": one weight for each size of level that occurs in the data; other
+        sizes are impossible, which is their best estimate. "slope": one number b with
+        :math:`\beta_m = b (m - 1)`, for long lists with many sizes.
+    max_tie_size : int, default=None
+        Largest number of rows that a stage can take; None for the largest level
+        ("sizes") or all rows ("slope").
+
+    References
+    ----------
+    .. [1] D. Firth, I. Kosmidis, H. Turner, "Davidson-Luce model for multi-item choice
+       with ties", arXiv:1909.07123, 2019.
+
+    Examples
+    --------
+    Two rows can be tied or in one of two orders:
+
+    >>> from skrank.losses import DavidsonLuce
+    >>> round(DavidsonLuce()([0.0, 0.0], [1, 1], [7, 7]), 6)  # log 3
+    1.098612
+    """
+
+    def __init__(self, tie_weights="sizes", max_tie_size=None):
+        self.tie_weights = tie_weights
+        self.max_tie_size = max_tie_size
+
+    def check_labels(self, y: Floats, lists: Lists) -> Floats:
+        """Check the parameters, and that no level has more than ``max_tie_size``."""
+        if self.tie_weights not in TIE_WEIGHTS:
+            raise ValueError(
+                f"tie_weights must be one of {TIE_WEIGHTS}, got {self.tie_weights!r}."
+            )
+        check_tie_size("DavidsonLuce", self.max_tie_size, y, lists)
+        return y
+
+    def extra_parameters(self, y: Floats, lists: Lists) -> Floats:
+        """Return the start of the log weights of sizes 2 to the largest, or of b.
+
+        Blocks of lists know only their own sizes, so sizes that occur nowhere have an
+        entry too, ``IMPOSSIBLE``: a finite number that solvers carry along, whose
+        gradient is 0 and whose exponential is 0. So has b if nothing is tied.
+        """
+        sizes = Levels(y, lists).sizes
+        if self.tie_weights == "slope":
+            return np.array([0.0 if sizes.max() > 1 else IMPOSSIBLE])
+        start = np.full(int(sizes.max()), IMPOSSIBLE)
+        start[sizes - 1] = 0.0
+        return start[1:]
+
+    def prepare(self, y: Floats, lists: Lists) -> Partitions:
+        """Return the levels of each list."""
+        return Partitions.of(y, lists)
+
+    def value_and_gradient(
+        self,
+        scores: Floats,
+        prepared: Partitions,
+        lists: Lists,
+        extra: Floats | None = None,
+    ) -> tuple[Floats, ...]:
+        """Return values (n_lists,), and the gradients (n_rows,), (n_lists, n_extra)."""
+        log_weights = self.log_weights(extra, int(lists.sizes.max()))
+        values, gradient, in_weights = geometric_likelihood(
+            scores, prepared, lists, log_weights, with_weights=extra is not None
+        )
+        if in_weights is None:
+            return values, gradient
+        if self.tie_weights == "slope":
+            steps = np.arange(float(len(log_weights)))
+            return values, gradient, (in_weights @ steps)[:, np.newaxis]
+        return values, gradient, in_weights[:, 1:]
+
+    def log_weights(self, extra: Floats | None, n_rows: int) -> Floats:
+        """Return the log weights of sizes 1 to the largest in lists of so many rows."""
+        if extra is None:
+            return np.zeros(1)
+        if self.tie_weights == "sizes":
+            return np.concatenate((np.zeros(1), extra))
+        largest = n_rows
+        if self.max_tie_size is not None:
+            largest = min(largest, int(self.max_tie_size))
+        return extra[0] * np.arange(float(largest))
+
+    def n_terms(self, prepared: Partitions, lists: Lists) -> Floats:
+        """Return the number of stages of each list: of its levels."""
+        return prepared.levels.n_levels.astype(np.float64)
