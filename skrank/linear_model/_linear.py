@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -202,11 +203,11 @@ class LinearRanker(RankerMixin, BaseEstimator):
             )
         loss = self._loss()
         y = loss.check_labels(y, lists)
-        objective = LinearObjective(
+        objective_of = partial(
+            LinearObjective,
             X,
             y,
             lists,
-            loss,
             alpha=self.alpha,
             weights=weights,
             normalize=self.normalize,
@@ -214,18 +215,9 @@ class LinearRanker(RankerMixin, BaseEstimator):
             constant=constant,
             n_jobs=effective_n_jobs(self.n_jobs),
         )
-        has_kinks = loss.smoothed(1.0) is not None
-        minimize = minimize_by_smoothing if has_kinks else minimize_lbfgs
+        objective = objective_of(loss)
         with objective.running():
-            solution = minimize(
-                objective,
-                self._start(objective, constant),
-                tol=self.tol,
-                ftol=self.ftol,
-                max_iter=self.max_iter,
-                verbose=int(self.verbose),
-                name=name,
-            )
+            solution = self._solve(objective, objective_of)
         self.coef_ = solution.parameters[: X.shape[1]].copy()
         self.extra_ = solution.parameters[X.shape[1] :].copy()
         self.objective_ = solution.value
@@ -270,7 +262,25 @@ class LinearRanker(RankerMixin, BaseEstimator):
         )
         return linear_scores(X, self.coef_)
 
-    def _start(self, objective, constant):
+    def _solve(self, objective, objective_of):
+        """Return the solution; ``objective_of(loss)`` is that of another loss."""
+        return self._minimize(objective, self._start(objective))
+
+    def _minimize(self, objective, start):
+        """Return the optimum that L-BFGS finds from a start."""
+        has_kinks = objective.loss.smoothed(1.0) is not None
+        minimize = minimize_by_smoothing if has_kinks else minimize_lbfgs
+        return minimize(
+            objective,
+            start,
+            tol=self.tol,
+            ftol=self.ftol,
+            max_iter=self.max_iter,
+            verbose=int(self.verbose),
+            name=type(self).__name__,
+        )
+
+    def _start(self, objective):
         """Return where the solver starts."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return objective.start
@@ -283,7 +293,7 @@ class LinearRanker(RankerMixin, BaseEstimator):
                     f"warm_start=True: the last fit had {len(last)} {what} and this "
                     f"one has {now}. Use warm_start=False."
                 )
-        return np.concatenate((np.where(constant, 0.0, self.coef_), self.extra_))
+        return np.concatenate((np.where(objective.constant, 0.0, self.coef_), self.extra_))
 
     def _warn_if_separated(self, objective, y, rows):
         """Warn if every pair is in order and larger weights are better still."""

@@ -8,11 +8,15 @@ straight from the formula.
 
 from collections.abc import Callable
 from itertools import combinations, product
-from math import exp, fsum, log, log1p, log2
+from math import comb, exp, fsum, log, log1p, log2
 from typing import NamedTuple
 
+import numpy as np
+
 from skrank.losses import (
+    PMOP,
     Davidson,
+    DavidsonLuce,
     ListMLE,
     ListNet,
     Loss,
@@ -32,6 +36,7 @@ class Case(NamedTuple):
     row_order_of_ties: bool = False  # rows with equal labels depend on row order
     negative_labels: bool = True
     degree: int = 1  # the power of the scores with which terms grow
+    exact_hessian: bool = True  # if it has a hessian_product of its own
 
     @property
     def name(self):
@@ -233,6 +238,81 @@ def davidson_tie(d, b):
     return log_sum_exp([d / 2, -d / 2, b]) - b
 
 
+def levels_and_left(y):
+    """Return the rows of each level, best first, and the rows left till then."""
+    for label in sorted(set(y), reverse=True):
+        yield (
+            [i for i in range(len(y)) if y[i] == label],
+            [i for i in range(len(y)) if y[i] <= label],
+        )
+
+
+def log_geometric(s, log_weights):
+    """Return the log of the sum of weight * exp(mean) over subsets of at least 1 row.
+
+    Of each size by enumeration; in longer lists by adding row after row, in logs.
+    """
+    terms = []
+    for m, log_weight in enumerate(log_weights[: len(s)], start=1):
+        if len(s) <= 9:
+            means = [fsum(subset) / m for subset in combinations(s, m)]
+            terms.append(log_weight + log_sum_exp(means))
+            continue
+        logs = np.full(m + 1, -np.inf)
+        logs[0] = 0.0
+        for score in s:
+            logs[1:] = np.logaddexp(logs[1:], logs[:-1] + score / m)
+        terms.append(log_weight + logs[m])
+    return log_sum_exp(terms)
+
+
+def geometric(log_weights):
+    """Return the oracle of ordered partitions by geometric means."""
+
+    def oracle(s, y, *extra):
+        logs = log_weights(*extra)
+        value = 0.0
+        for level, left in levels_and_left(y):
+            value += log_geometric([s[i] for i in left], logs) - logs[len(level) - 1]
+            value -= fsum(s[i] for i in level) / len(level)
+        return value
+
+    return oracle
+
+
+def arithmetic(max_tie_size):
+    """Return the oracle of ordered partitions by arithmetic means."""
+
+    def oracle(s, y):
+        value = 0.0
+        for level, left in levels_and_left(y):
+            sizes = range(1, min(len(left), max_tie_size) + 1)
+            if len(left) <= 9:
+                subsets = [t for m in sizes for t in combinations(left, m)]
+                logs = [log_sum_exp([s[i] for i in t]) - log(len(t)) for t in subsets]
+            else:  # each row is in so many subsets of each size
+                times = fsum(comb(len(left) - 1, m - 1) / m for m in sizes)
+                logs = [log(times) + s[i] for i in left]
+            own = log_sum_exp([s[i] for i in level]) - log(len(level))
+            value += log_sum_exp(logs) - own
+        return value
+
+    return oracle
+
+
+def pmop(*args, **settings):
+    loss = PMOP(*args, **settings)
+    cap = loss.max_tie_size or 100
+    if loss.potential == "arithmetic":
+        return Case(loss, arithmetic(cap), n_levels)
+    oracle = geometric(lambda: [0.0] * cap)
+    return Case(loss, oracle, n_levels, exact_hessian=False)
+
+
+def n_levels(y):
+    return len(set(y))
+
+
 CASES = [
     listmle(),
     listmle("efron", last_level="rank"),
@@ -258,4 +338,19 @@ CASES = [
     Case(RankRegression("labels"), squared_differences, n_pairs, degree=2),
     Case(RaoKupper(), pairs_with_ties(raokupper_win, raokupper_tie), n_pairs),
     Case(Davidson(), pairs_with_ties(davidson_win, davidson_tie), n_pairs),
+    pmop(),
+    pmop(max_tie_size=25),
+    pmop("geometric"),
+    pmop("geometric", max_tie_size=25),
+    Case(DavidsonLuce(), geometric(lambda *logs: [0.0, *logs]), n_levels),
+    Case(
+        DavidsonLuce("slope"),
+        geometric(lambda slope: [slope * m for m in range(100)]),
+        n_levels,
+    ),
+    Case(
+        DavidsonLuce("slope", max_tie_size=25),
+        geometric(lambda slope: [slope * m for m in range(25)]),
+        n_levels,
+    ),
 ]

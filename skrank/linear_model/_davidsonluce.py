@@ -1,0 +1,147 @@
+"""Linear ranker for levels of ties whose sizes have weights (Davidson-Luce)."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skrank._kernels.partitions import IMPOSSIBLE
+from skrank._solvers import LAST_DIGITS
+from skrank.linear_model._linear import LinearRanker
+from skrank.losses import DavidsonLuce
+
+
+class DavidsonLuceRanker(LinearRanker):
+    r"""Linear ranker for lists with ties, which learns how likely ties of a size are.
+
+    Minimises, with :math:`\ell` the loss :class:`~skrank.losses.DavidsonLuce`,
+
+    .. math::
+
+        \sum_q \frac{v_q}{\sum_p v_p} \frac{\ell(X_q w, y_q; \delta)}{m_q}
+        + \frac{\alpha}{2} \|w\|^2
+
+    over the weights w and the weight :math:`\delta_m` of each size of tie, which has
+    no penalty. Only the order of labels counts, and which are equal.
+
+    Parameters
+    ----------
+    tie_weights : {"sizes", "slope"}, default="sizes"
+        "sizes": one weight for each number of rows that are tied somewhere in the
+        data; other numbers are impossible. "slope": ``exp(b * (m - 1))`` for m rows,
+        with one number b.
+    max_tie_size : int, default=None
+        Largest number of rows that a stage can take; data with more rows tied are
+        refused. None: as many as there are or, where each size has a learned weight,
+        as are tied in the data.
+    alpha : float, default=0.1
+        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
+    normalize : {None, "size", "terms"}, default=None
+        Divide each list's loss by its number of rows or of terms (pairs, stages).
+    max_iter : int, default=1000
+        Largest number of iterations of L-BFGS.
+    tol : float, default=1e-6
+        Stop when the largest entry of the gradient is at most this share of the
+        largest at zero weights.
+    ftol : float, default=64 * eps
+        Stop when an iteration lowers the objective by less than this share of the
+        decrease so far.
+    warm_start : bool, default=False
+        Start from the last fit's weights instead of zero.
+    n_jobs : int, default=None
+        Number of threads; None means 1, -1 all cores. The result does not depend on
+        it.
+    verbose : int, default=0
+        Print progress every ``verbose`` iterations.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weight of each feature, in units of score per unit of the feature.
+    tie_weights_ : ndarray of shape (largest_size,)
+        Learned weight of a stage that takes 1, 2, ... rows; 1.0 for one row, 0.0 for
+        sizes that do not occur in the data.
+    objective_ : float
+        Value of what was minimised, at the end.
+    n_iter_ : int
+        Number of iterations of the solver, at least 1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where ``X`` had names that are all strings.
+
+    References
+    ----------
+    .. [1] D. Firth, I. Kosmidis, H. Turner, "Davidson-Luce model for multi-item choice
+       with ties", arXiv:1909.07123, 2019.
+
+    Examples
+    --------
+    >>> from skrank import DavidsonLuceRanker
+    >>> X = [[0.0], [1.0], [2.0], [5.0], [4.0]]
+    >>> y = [0, 1, 2, 1, 0]
+    >>> groups = ["a", "a", "a", "b", "b"]
+    >>> ranker = DavidsonLuceRanker(alpha=0.01).fit(X, y, groups)
+    >>> ranker.score(X, y, groups)
+    1.0
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **LinearRanker._parameter_constraints,
+        "tie_weights": [StrOptions({"sizes", "slope"})],
+        "max_tie_size": [Interval(Integral, 1, None, closed="left"), None],
+    }
+    _parameter_constraints.pop("loss")
+    _compared = ({"tie_weights": "sizes"}, {"tie_weights": "slope"})
+
+    def __init__(
+        self,
+        tie_weights="sizes",
+        max_tie_size=None,
+        *,
+        alpha=0.1,
+        normalize=None,
+        max_iter=1000,
+        tol=1e-6,
+        ftol=LAST_DIGITS,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+    ):
+        super().__init__(
+            alpha=alpha,
+            normalize=normalize,
+            max_iter=max_iter,
+            tol=tol,
+            ftol=ftol,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.tie_weights = tie_weights
+        self.max_tie_size = max_tie_size
+
+    def _loss(self):
+        return DavidsonLuce(self.tie_weights, self.max_tie_size)
+
+    def _start(self, objective, *args):
+        """Return where the solver starts: sizes need not be those of the last fit."""
+        if self.warm_start and hasattr(self, "extra_"):
+            start = objective.extra_start.copy()
+            shared = min(len(start), len(self.extra_))
+            last = self.extra_[:shared]
+            known = (start[:shared] > IMPOSSIBLE) & (last > IMPOSSIBLE)
+            start[:shared][known] = last[known]
+            self.extra_ = start
+        return super()._start(objective, *args)
+
+    def _solve(self, objective, objective_of):
+        """Minimise, and tell the weights of sizes in natural units."""
+        solution = super()._solve(objective, objective_of)
+        extra = solution.parameters[objective.n_features :]
+        longest = max(int(block.lists.sizes.max()) for block in objective.blocks)
+        logs = objective.loss.log_weights(extra if len(extra) else None, longest)
+        self.tie_weights_ = np.exp(logs)
+        return solution

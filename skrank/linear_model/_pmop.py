@@ -1,0 +1,161 @@
+"""Linear ranker for the probabilistic model over ordered partitions (PMOP)."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skrank._solvers import LAST_DIGITS
+from skrank.linear_model._linear import LinearRanker
+from skrank.losses import PMOP, ListMLE
+
+# Of the decrease of the objective from zero weights: more is another optimum.
+OTHER_OPTIMUM = 1e-4
+
+
+class PMOPRanker(LinearRanker):
+    r"""Linear ranker that maximises the likelihood of each list's levels of ties.
+
+    Minimises, with :math:`\ell` the loss :class:`~skrank.losses.PMOP`,
+
+    .. math::
+
+        \sum_q \frac{v_q}{\sum_p v_p} \frac{\ell(X_q w, y_q)}{m_q}
+        + \frac{\alpha}{2} \|w\|^2
+
+    Only the order of labels counts, and which are equal: rows that share a label were
+    taken together, among all subsets of the rows left.
+
+    "arithmetic" is not convex and can have several optima if ``alpha`` is small. The
+    fit starts at zero weights and again at those of ``ListMLERanker``, keeps the better
+    end, and warns if they differ. With ``warm_start`` it only goes on from the last.
+
+    Parameters
+    ----------
+    potential : {"arithmetic", "geometric"}, default="arithmetic"
+        Weight of a subset of rows. "arithmetic": the mean of ``exp(score)``, so that
+        one strong row is enough (PMOP-FD); linear time. "geometric": ``exp`` of the
+        mean score. The same ``alpha`` is much stronger for it in long lists.
+    inference : {"exact"}, default="exact"
+        How the sum over subsets is done. "exact": all of them.
+    max_tie_size : int, default=None
+        Largest number of rows that a stage can take; data with more rows tied are
+        refused. None: as many as there are or, where each size has a learned weight,
+        as are tied in the data.
+    alpha : float, default=0.1
+        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
+    normalize : {None, "size", "terms"}, default=None
+        Divide each list's loss by its number of rows or of terms (pairs, stages).
+    max_iter : int, default=1000
+        Largest number of iterations of L-BFGS.
+    tol : float, default=1e-6
+        Stop when the largest entry of the gradient is at most this share of the
+        largest at zero weights.
+    ftol : float, default=64 * eps
+        Stop when an iteration lowers the objective by less than this share of the
+        decrease so far.
+    warm_start : bool, default=False
+        Start from the last fit's weights instead of zero.
+    n_jobs : int, default=None
+        Number of threads; None means 1, -1 all cores. The result does not depend on
+        it.
+    verbose : int, default=0
+        Print progress every ``verbose`` iterations.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weight of each feature, in units of score per unit of the feature.
+    objective_ : float
+        Value of what was minimised, at the end.
+    n_iter_ : int
+        Number of iterations of the solver, at least 1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where ``X`` had names that are all strings.
+
+    References
+    ----------
+    .. [1] T. Truyen, D. Phung, S. Venkatesh, "Probabilistic models over ordered
+       partitions with applications in document ranking and collaborative filtering",
+       SDM 2011.
+
+    Examples
+    --------
+    >>> from skrank import PMOPRanker
+    >>> X = [[0.0], [1.0], [2.0], [5.0], [4.0]]
+    >>> y = [0, 1, 2, 1, 0]
+    >>> groups = ["a", "a", "a", "b", "b"]
+    >>> ranker = PMOPRanker(alpha=0.01).fit(X, y, groups)
+    >>> ranker.score(X, y, groups)
+    1.0
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **LinearRanker._parameter_constraints,
+        "potential": [StrOptions({"arithmetic", "geometric"})],
+        "inference": [StrOptions({"exact"})],
+        "max_tie_size": [Interval(Integral, 1, None, closed="left"), None],
+    }
+    _parameter_constraints.pop("loss")
+    _compared = ({"potential": "arithmetic"}, {"potential": "geometric"})
+
+    def __init__(
+        self,
+        potential="arithmetic",
+        inference="exact",
+        max_tie_size=None,
+        *,
+        alpha=0.1,
+        normalize=None,
+        max_iter=1000,
+        tol=1e-6,
+        ftol=LAST_DIGITS,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+    ):
+        super().__init__(
+            alpha=alpha,
+            normalize=normalize,
+            max_iter=max_iter,
+            tol=tol,
+            ftol=ftol,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.potential = potential
+        self.inference = inference
+        self.max_tie_size = max_tie_size
+
+    def _loss(self):
+        return PMOP(self.potential, self.max_tie_size)
+
+    def _solve(self, objective, objective_of):
+        """Minimise from zero and, where there may be several optima, from ListMLE."""
+        first = super()._solve(objective, objective_of)
+        warm = self.warm_start and hasattr(self, "coef_")
+        if self.potential == "geometric" or warm:
+            return first
+        convex = objective_of(ListMLE())
+        with convex.running(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it is only a start
+            near = self._minimize(convex, convex.start)
+        second = self._minimize(objective, near.parameters)
+        best = min(first, second, key=lambda solution: solution.value)
+        apart = abs(first.value - second.value)
+        decrease = objective(objective.start)[0] - best.value
+        if apart > OTHER_OPTIMUM * decrease:
+            warnings.warn(
+                "PMOPRanker.fit: the objective has several optima: it ends at "
+                f"{first.value:.6g} from zero weights and at {second.value:.6g} from "
+                "those of ListMLERanker. The lower is kept; there may be lower ones. "
+                "A larger alpha, or potential='geometric', makes it one.",
+                stacklevel=4,
+            )
+        return best
