@@ -304,7 +304,14 @@ def geometric(
     cdef Near near
     n, size = longest_near, min(longest_near, cap)
     cdef double[:, ::1] near_work = np.empty(
-        (2 * n + 2 * (n + 1) + 2 * (size + 2) + near_cells(n, size), LANES)
+        (
+            2 * n + 2 * (n + 1) + 2 * (size + 2)
+            + max(
+                near_cells(n, size),
+                near_cells(min(n, LONGEST_KEPT), min(size, LONGEST_KEPT)),
+            ),
+            LANES,
+        )
     )
     a_array = np.empty(LANES * n * size)
     cdef double[::1] a = a_array
