@@ -315,7 +315,7 @@ def geometric(
     )
     a_array = np.empty(LANES * n * size)
     cdef double[::1] a = a_array
-    cdef double[::1] weights = np.exp(log_weights)
+    cdef double[::1] weights = np.exp(np.minimum(log_weights, LARGEST_LOG))
     near.weights = &weights[0]
     near.shifted = &near_work[0, 0]
     near.in_shifted = near.shifted + LANES * n
