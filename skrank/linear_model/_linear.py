@@ -293,7 +293,8 @@ class LinearRanker(RankerMixin, BaseEstimator):
                     f"warm_start=True: the last fit had {len(last)} {what} and this "
                     f"one has {now}. Use warm_start=False."
                 )
-        return np.concatenate((np.where(objective.constant, 0.0, self.coef_), self.extra_))
+        coef = np.where(objective.constant, 0.0, self.coef_)
+        return np.concatenate((coef, self.extra_))
 
     def _warn_if_separated(self, objective, y, rows):
         """Warn if every pair is in order and larger weights are better still."""
