@@ -107,18 +107,21 @@ def _count_first(
     return found
 
 
-def stage_probabilities(scores: Floats, levels: Levels, lists: Lists) -> Floats:
-    """Return exp(s_i) over the sum of its level and all levels below, (n_rows,)."""
+def stage_probabilities(
+    scores: Floats, order: Indices, level_starts: Indices, lists: Lists
+) -> Floats:
+    """Return exp(s_i) over the sum of its level and all levels below, (n_rows,).
+
+    ``order`` and ``level_starts`` as in :class:`~skrank._lists.Levels`.
+    """
     out = np.empty(lists.n_rows)
-    ordered = scores[levels.order]
-    row_level = np.repeat(np.arange(len(levels.sizes)), levels.sizes)
-    first_place = levels.starts[row_level]  # of each row's level
+    ordered = scores[order]
+    first_place = np.repeat(level_starts[:-1], np.diff(level_starts))
     # Lists of one size as one table; a sum from the worst row up has no cancellation.
     for size in np.unique(lists.sizes):
         rows = lists.starts[lists.sizes == size][:, None] + np.arange(size)
-        table = ordered[rows][:, ::-1]
-        log_sums = np.logaddexp.accumulate(table, axis=1)[:, ::-1]
+        log_left = np.logaddexp.accumulate(ordered[rows][:, ::-1], axis=1)[:, ::-1]
         begins = first_place[rows] - rows[:, :1]
-        log_left = np.take_along_axis(log_sums, begins, axis=1)
-        out[levels.order[rows]] = np.exp(ordered[rows] - log_left)
+        log_left = np.take_along_axis(log_left, begins, axis=1)
+        out[order[rows]] = np.exp(ordered[rows] - log_left)
     return out

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from sklearn.utils._param_validation import StrOptions
 
+from skrank.linear_model._likelihood import PairModelMixin
 from skrank.linear_model._linear import DEFAULT_FTOL, LinearRanker
 from skrank.losses import RankNet
 
 
-class RankNetRanker(LinearRanker):
+class RankNetRanker(PairModelMixin, LinearRanker):
     r"""Linear ranker that minimises the logistic loss on pairs of rows of a list.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.RankNet`,
@@ -110,3 +111,7 @@ class RankNetRanker(LinearRanker):
 
     def _loss(self):
         return RankNet(self.pair_weight)
+
+    @property
+    def _weighs_pairs(self):
+        return self.pair_weight is not None
