@@ -51,7 +51,7 @@ FAR = 150.0  # range of scores at which losses have become straight
 # A step that moves no two rows of a list further apart than this is no sign of trouble.
 SMALL_MOVE = 0.05
 # The loss rises this much slower one way than the other: it does not rise at all.
-RECEDES = 1e-3
+RECEDES = 1e-4
 
 
 class Derivatives(NamedTuple):
@@ -243,7 +243,7 @@ def estimate(objective: LinearObjective, parameters: Floats) -> tuple[Estimate, 
     for covariance in (clustered, model):
         covariance[undefined] = np.nan
         covariance[:, undefined] = np.nan
-    errors = np.sqrt(np.diag(clustered)[~undefined])
+    errors = standard_errors(clustered)[~undefined]
     moves = np.abs(step[~undefined])[errors > 0] / errors[errors > 0]
     return (
         Estimate(
@@ -259,6 +259,11 @@ def estimate(objective: LinearObjective, parameters: Floats) -> tuple[Estimate, 
         ),
         found.n_lists,
     )
+
+
+def standard_errors(covariance: Floats) -> Floats:
+    """Return the roots of a covariance's diagonal, NaN where that is NaN."""
+    return np.sqrt(np.maximum(np.diag(covariance), 0.0))  # rounding below 0
 
 
 def _estimable(gram: Floats) -> tuple[np.ndarray, list[Floats], Floats]:
@@ -288,9 +293,7 @@ def _estimable(gram: Floats) -> tuple[np.ndarray, list[Floats], Floats]:
 def _echelon(rows: Floats) -> Floats:
     """Return rows that span the same space, each with a column of its own."""
     for number in range(len(rows)):
-        at, pivot = np.unravel_index(
-            np.argmax(np.abs(rows[number:])), rows[number:].shape
-        )
+        at, pivot = divmod(int(np.argmax(np.abs(rows[number:]))), rows.shape[1])
         rows[[number, number + at]] = rows[[number + at, number]]
         rows[number] /= rows[number, pivot]
         others = np.arange(len(rows)) != number
@@ -311,14 +314,14 @@ def _recession(
 
     Where lists are separated the curvature and the gradient fade alike, so that the
     Newton step stays of the size of the gap however long the solver runs; or both
-    have vanished, and the flattest direction is meant.
+    have vanished, and the flattest direction or the coefficients' own is meant.
     """
     p = objective.n_features
     candidates = []
     if _reach(objective, step[:p]) > SMALL_MOVE:
-        candidates = [step, flattest]
-    elif smallest <= FLAT * largest:
-        candidates = [flattest]
+        candidates += [step, flattest]
+    if smallest <= FLAT * largest:
+        candidates += [flattest, parameters]
     for direction in candidates:
         reach = _reach(objective, direction[:p])
         if reach == 0:

@@ -39,7 +39,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._checks import equally_long, finite_column
 from skrank._groups import Grouping, find_groups, group_rows, list_weights
-from skrank._inference import Estimate, estimate
+from skrank._inference import estimate, standard_errors
 from skrank._lists import Floats, Lists
 from skrank._objective import LinearObjective, is_memory_mapped
 from skrank._plackett_luce import (
@@ -53,7 +53,7 @@ from skrank.losses import RankNet
 
 FEW_LISTS = 40
 FAR_FROM_OPTIMUM = 0.1  # standard errors
-INVOLVED = 1e-3  # share of the largest part in a separating direction
+INVOLVED = 1e-2  # share of the largest part in a separating direction
 LISTED = 5  # names in a message
 
 
@@ -124,7 +124,7 @@ class PairModelMixin:
 
         Returns
         -------
-        proba : PairProba
+        proba : skrank.inspection.PairProba
             Named tuple of ``win`` and ``tie``, each of shape (n_pairs,).
 
         Raises
@@ -210,7 +210,7 @@ class PairModelMixin:
 
         Returns
         -------
-        summary : FitSummary
+        summary : skrank.inspection.FitSummary
             Prints as a table; ``to_frame()`` gives a pandas DataFrame.
 
         Raises
@@ -269,8 +269,8 @@ class PairModelMixin:
             names=names,
             coef=parameters,
             n_extra=len(self.extra_),
-            clustered=np.sqrt(np.diag(found.clustered)),
-            model=None if model is None else np.sqrt(np.diag(model)),
+            clustered=standard_errors(found.clustered),
+            model=None if model is None else standard_errors(model),
             covariance=covariance,
             covariance_matrix=matrix,
             alpha=float(self.alpha),
@@ -327,7 +327,7 @@ class PairModelMixin:
         criterion = -2.0 * fit + 2.0 * total * found.optimism
         return "composite log-likelihood", fit, "CLIC", criterion
 
-    def _notes(self, found: Estimate, n_lists, names, covariance):
+    def _notes(self, found, n_lists, names, covariance):
         """Return what a summary's reader must know, and what they must be warned of."""
         notes, alarms = [], []
         free = self.alpha == 0
@@ -340,7 +340,9 @@ class PairModelMixin:
             part = {"size": "rows", "terms": "terms"}[self.normalize]
             notes.append(f"Each list counts divided by its number of {part}.")
         constant = [names[j] for j in np.flatnonzero(found.constant)]
-        if constant:
+        if n_lists == 0:
+            alarms.append("No list tells an order, so there are no standard errors.")
+        elif constant:
             notes.append(f"Constant inside every list: {_listing(constant)}.")
         sums = [_formula(direction, names) for direction in found.collinear]
         if sums:
@@ -374,7 +376,7 @@ class PairModelMixin:
                 f"{found.step:.2g} standard errors away. Pass the data and weights of "
                 "fit, or lower tol and ftol."
             )
-        if covariance == "clustered" and n_lists < FEW_LISTS:
+        if covariance == "clustered" and 0 < n_lists < FEW_LISTS:
             alarms.append(
                 f"Only {n_lists} lists: clustered standard errors are too small, as a "
                 f"rule, below about {FEW_LISTS}."
@@ -418,7 +420,7 @@ class PairModelMixin:
             weights = np.ones(grouping.lists.n_lists)
         return objective, grouping, weights
 
-    def _observed(self, X, y, groups, sample_weight, method, loss) -> Observed:
+    def _observed(self, X, y, groups, sample_weight, method, loss):
         """Check some data and return their scores and labels, lists together."""
         groups = find_groups(y, groups, f"{type(self).__name__}.{method}")
         scores = self.predict(X)
@@ -430,7 +432,7 @@ class PairModelMixin:
         prepared = loss.prepare(labels, grouping.lists)
         return Observed(grouping.gather(scores), labels, prepared, grouping, weights)
 
-    def _values(self, loss, seen: Observed):
+    def _values(self, loss, seen):
         """Return the loss of each list at the fitted extra parameters."""
         given = (self.extra_,) if len(self.extra_) else ()
         return loss.value_and_gradient(seen.scores, seen.prepared, seen.lists, *given)[
@@ -691,7 +693,7 @@ class PlackettLuceMixin(LikelihoodMixin):
 
         Returns
         -------
-        proba : TopKProba
+        proba : skrank.inspection.TopKProba
             Named tuple of ``probability`` and ``standard_error``, each of shape
             (n_rows,); the second is 0 where the first is exact.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from skrank._inference import standard_errors
 from skrank._lists import Floats
 
 PAGE = 88
@@ -100,7 +101,7 @@ class FitSummary:
     @property
     def standard_error(self) -> Floats:
         """Standard errors of the covariance in use, shape (n_parameters,)."""
-        return np.sqrt(np.diag(self.covariance_matrix))
+        return standard_errors(self.covariance_matrix)
 
     @property
     def z(self) -> Floats:
