@@ -222,9 +222,10 @@ class PairModelMixin:
         Warns
         -----
         UserWarning
-            If fewer than 40 lists inform clustered errors; if ``alpha`` is 0 and
-            features are collinear inside lists or the fit separates rows, which
-            leaves NaN; if the coefficients are no optimum for these data.
+            If fewer than 40 lists, or no more than coefficients, inform clustered
+            errors; if ``alpha`` is 0 and features are collinear inside lists or the
+            fit separates rows, which leaves NaN; if the coefficients are no optimum
+            for these data.
 
         References
         ----------
@@ -376,10 +377,11 @@ class PairModelMixin:
                 f"{found.step:.2g} standard errors away. Pass the data and weights of "
                 "fit, or lower tol and ftol."
             )
-        if covariance == "clustered" and 0 < n_lists < FEW_LISTS:
+        enough = max(FEW_LISTS, len(names) + 1)
+        if covariance == "clustered" and 0 < n_lists < enough:
             alarms.append(
-                f"Only {n_lists} lists: clustered standard errors are too small, as a "
-                f"rule, below about {FEW_LISTS}."
+                f"Only {n_lists} lists for {len(names)} coefficients: clustered "
+                f"standard errors are too small, as a rule, below {enough}."
             )
         return notes, alarms
 

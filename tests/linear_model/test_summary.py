@@ -494,6 +494,11 @@ def test_few_lists_are_warned_of():
     with pytest.warns(UserWarning, match="Only 20 lists"):
         ranker.summary(X, y, groups)
     ranker.summary(X, y, groups, covariance="model")
+    wide = np.random.default_rng(0).standard_normal((480, 80))
+    X, y, groups = graded()
+    ranker = ListMLERanker().fit(wide, y, groups)
+    with pytest.warns(UserWarning, match="Only 80 lists for 80 coefficients"):
+        ranker.summary(wide, y, groups)
 
 
 def test_a_summary_prints_on_88_columns_and_gives_a_frame():
