@@ -37,7 +37,7 @@ from scipy import sparse, special
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._checks import equally_long, finite_column
+from skrank._checks import equally_long, finite_column, refuse_masked
 from skrank._groups import Grouping, find_groups, group_rows, list_weights
 from skrank._inference import estimate, standard_errors
 from skrank._lists import Floats, Lists
@@ -389,6 +389,8 @@ class PairModelMixin:
         """Return the fit's objective on some data, its grouping and list weights."""
         check_is_fitted(self)
         groups = find_groups(y, groups, f"{type(self).__name__}.summary")
+        refuse_masked(X, "X")
+        refuse_masked(y, "y")
         X, y = validate_data(
             self,
             X,
@@ -396,7 +398,6 @@ class PairModelMixin:
             accept_sparse="csr",
             accept_large_sparse=True,
             dtype=[np.float64, np.float32],
-            y_numeric=True,
             reset=False,
         )
         grouping = group_rows(groups, len(y))

@@ -534,6 +534,9 @@ def test_wrong_arguments_are_named():
         ranker.summary(X, y, groups, covariance="robust")
     with pytest.raises(ValueError, match=r"confidence must be in \(0, 1\), got 95"):
         ranker.summary(X, y, groups, confidence=95)
+    masked = np.ma.masked_array(X, mask=X > 2)
+    with pytest.raises(ValueError, match="mask"):
+        ranker.summary(masked, y, groups)
     weighed = RankNetRanker("gain").fit(X, y - y.min(), groups)
     summary = weighed.summary(X, y - y.min(), groups)
     assert summary.model is None
