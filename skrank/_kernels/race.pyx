@@ -7,6 +7,8 @@ from libc.stdlib cimport free, malloc
 # beyond adds less than 1e-16.
 cdef double BEFORE = 37.0
 cdef double AFTER = 4.0
+# Chances below e^-40 are none.
+cdef double NEGLIGIBLE = -40.0
 
 
 def n_nodes(Py_ssize_t n_rows, double step):
@@ -91,7 +93,7 @@ cdef void _one_list(
     cdef double* density = work + n
     cdef double* after = work + 2 * n
     cdef double* row
-    cdef double x, rate, tail, p
+    cdef double x, rate, tail, p, mean
     cdef Py_ssize_t node, i, c
     cdef Py_ssize_t number = (
         <Py_ssize_t> floor((BEFORE + log(<double> n) + AFTER) / step) + 2
@@ -102,11 +104,22 @@ cdef void _one_list(
         out[i] = 1.0 if s[i] >= pivot else 0.0
     for node in range(number):
         x = node * step - BEFORE - log(<double> n)
+        mean = 0.0
         for i in range(n):
             # Beyond e^7 nobody is left; e^-800 and below nobody has come.
             rate = exp(min(x + (s[i] - pivot), 7.0))
-            hit[i] = exp(-rate) if later else -expm1(-rate)
-            density[i] = step * rate * exp(-rate)
+            p = exp(-rate)
+            hit[i] = p if later else -expm1(-rate)
+            mean -= expm1(-rate)
+            density[i] = step * rate * p
+        # Chernoff's bound on how many are earlier, k or more or no more than k.
+        if k - mean + k * log(mean / k) < NEGLIGIBLE:
+            for i in range(n):
+                if mean < k and s[i] < pivot:
+                    out[i] += density[i]
+                elif mean > k and s[i] >= pivot:
+                    out[i] -= density[i]
+            continue
         for c in range(count):
             before[c] = 0.0
             after[c] = 1.0  # distribution function of a count of none
