@@ -17,6 +17,7 @@ ARROWS = {
     "_checks": ("_lists",),
     "_ranks": BOTTOM,
     "_features": BOTTOM,
+    "_plackett_luce": BOTTOM,
     "losses": (*BOTTOM, "_features"),
     "metrics": (*BOTTOM, "_features"),
     "datasets": BOTTOM,
@@ -25,8 +26,9 @@ ARROWS = {
 BELOW_OBJECTIVE = (*BOTTOM, "_features", "losses", "metrics")
 ARROWS["_objective"] = BELOW_OBJECTIVE
 ARROWS["_solvers"] = (*BELOW_OBJECTIVE, "_objective")
+ARROWS["_inference"] = (*BELOW_OBJECTIVE, "_objective")
 ARROWS["base"] = (*BELOW_OBJECTIVE, "_objective", "_solvers")
-ARROWS["linear_model"] = (*ARROWS["base"], "base")
+ARROWS["linear_model"] = (*ARROWS["base"], "base", "_inference", "_plackett_luce")
 ARROWS["model_selection"] = (*ARROWS["linear_model"], "linear_model")
 ARROWS["inspection"] = (*ARROWS["model_selection"], "model_selection")
 EVERYTHING_ELSE = (*ARROWS, "")  # "" is skrank itself

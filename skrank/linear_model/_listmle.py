@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from numbers import Integral
 
+import numpy as np
+from scipy.special import gammaln
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._solvers import LAST_DIGITS
+from skrank.linear_model._likelihood import PlackettLuceMixin
 from skrank.linear_model._linear import LinearRanker
 from skrank.losses import ListMLE
 
 
-class ListMLERanker(LinearRanker):
+class ListMLERanker(PlackettLuceMixin, LinearRanker):
     r"""Linear ranker that maximises the Plackett-Luce likelihood of each list's order.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.ListMLE`,
@@ -153,3 +156,22 @@ class ListMLERanker(LinearRanker):
             self.stage_weights,
             self.random_state,
         )
+
+    def _approximations(self, objective):
+        # Only tied levels leave a constant out.
+        tied = any(
+            self._log_constant(block.prepared, block.lists).any()
+            for block in objective.blocks
+        )
+        text = f"Labels are tied: the likelihood is approximate (ties={self.ties!r})."
+        return [text] if tied else []
+
+    def _log_constant(self, prepared, lists):
+        """Return log d! of each level of d rows that is a stage, summed by list."""
+        if self.ties not in ("efron", "breslow"):
+            return np.zeros(lists.n_lists)
+        offsets = prepared.level_offsets
+        orders = gammaln(np.diff(prepared.level_starts) + 1.0)
+        stage = np.arange(len(orders)) - np.repeat(offsets[:-1], np.diff(offsets))
+        orders[stage >= np.repeat(prepared.n_stages, np.diff(offsets))] = 0.0
+        return np.add.reduceat(orders, offsets[:-1])

@@ -5,11 +5,12 @@ from __future__ import annotations
 from sklearn.utils._param_validation import StrOptions
 
 from skrank._solvers import LAST_DIGITS
+from skrank.linear_model._likelihood import PairModelMixin
 from skrank.linear_model._linear import LinearRanker
 from skrank.losses import RankNet
 
 
-class RankNetRanker(LinearRanker):
+class RankNetRanker(PairModelMixin, LinearRanker):
     r"""Linear ranker that minimises the logistic loss on pairs of rows of a list.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.RankNet`,
@@ -111,3 +112,7 @@ class RankNetRanker(LinearRanker):
 
     def _loss(self):
         return RankNet(self.pair_weight)
+
+    @property
+    def _weighs_pairs(self):
+        return self.pair_weight is not None

@@ -1,0 +1,250 @@
+"""Likelihoods, probabilities and draws of fitted rankers."""
+
+import warnings
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+
+from skrank import LinearRanker, ListMLERanker, ListNetRanker, RankNetRanker
+from skrank.losses import ListMLE, RankNet
+from skrank.metrics import list_labels
+
+TIES = ["efron", "breslow"]
+
+
+def data(n_lists=8, size=5, n_grades=None, seed=0):
+    """Return shuffled lists with labels that tie if there are grades."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat([f"q{i}" for i in rng.permutation(n_lists)], size)
+    rng.shuffle(groups)
+    X = rng.standard_normal((len(groups), 3))
+    y = rng.permutation(len(groups)) * 1.0
+    if n_grades is not None:
+        y = y % n_grades
+    return X, y, groups
+
+
+def plain(y, scores, ties="efron", last_level="rank", top_k=None):
+    """Return the log-likelihood of one list, stage by stage, with its log d!."""
+    total, before = 0.0, 0
+    for label in sorted(set(y), reverse=True):
+        tied = y == label
+        d, left = int(tied.sum()), y <= label
+        last = left.sum() == d
+        if (last and last_level == "skip") or (top_k is not None and before >= top_k):
+            break
+        for number in range(d):
+            share = number / d if ties == "efron" else 0.0
+            rest = np.exp(scores[left]).sum() - share * np.exp(scores[tied]).sum()
+            total -= np.log(rest) - np.log(number + 1)
+        total += scores[tied].sum()
+        before += d
+    return total
+
+
+def each_list(groups):
+    return [(label, groups == label) for label in np.unique(groups)]
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("last_level", ["rank", "skip"])
+@pytest.mark.parametrize("top_k", [None, 1, 3])
+@pytest.mark.parametrize("n_grades", [None, 3])
+def test_log_likelihoods_equal_a_plain_loop(ties, last_level, top_k, n_grades):
+    X, y, groups = data(n_grades=n_grades)
+    ranker = ListMLERanker(ties, last_level, top_k).fit(X, y, groups)
+    scores = ranker.predict(X)
+    expected = [
+        plain(y[rows], scores[rows], ties, last_level, top_k)
+        for _, rows in each_list(groups)
+    ]
+    assert list_labels(groups).tolist() == np.unique(groups).tolist()
+    found = ranker.log_likelihood(X, y, groups, average=None)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    total = ranker.log_likelihood(X, y, groups)
+    assert total == pytest.approx(sum(expected), rel=1e-12)
+    assert ranker.deviance(X, y, groups) == -2 * total
+    mean = ranker.log_likelihood(X, y, groups, average="mean")
+    assert mean == pytest.approx(total / 8, rel=1e-14)
+    weights = np.where(groups == "q1", 3.0, 0.0)
+    weighed = ranker.log_likelihood(X, y, groups, sample_weight=weights)
+    assert weighed == pytest.approx(3 * expected[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("top_k", [None, 2])
+def test_probabilities_of_all_orders_sum_to_one(top_k):
+    X, y, groups = data(n_lists=1, size=5)
+    ranker = ListMLERanker(top_k=top_k, alpha=0.01).fit(X, y, groups)
+    orders = np.array(list(permutations(range(5)))) * 1.0
+    total = sum(np.exp(ranker.log_likelihood(X, order, groups)) for order in orders)
+    # Of each first k any order of the rest: (5 - 2)! of them.
+    assert total == pytest.approx(1.0 if top_k is None else 6.0, rel=1e-13)
+
+
+def test_efron_is_nearer_than_breslow_to_the_sum_over_the_orders_of_tied_rows():
+    X, _, groups = data(n_lists=1, size=4)
+    y = np.array([1.0, 1.0, 0.0, 0.0])
+    ranker = ListMLERanker(alpha=0.5).fit(X, y, groups)
+    orders = [p for p in permutations(range(4)) if min(p[0], p[1]) > 1]
+    exact = np.log(
+        sum(np.exp(ranker.log_likelihood(X, np.array(p), groups)) for p in orders)
+    )
+    miss = {}
+    for ties in TIES:
+        ranker.set_params(ties=ties)  # at the same coefficients
+        miss[ties] = abs(ranker.log_likelihood(X, y, groups) - exact)
+    assert 3 * miss["efron"] < miss["breslow"]
+
+
+def test_stage_probabilities_multiply_to_the_likelihood():
+    X, y, groups = data()
+    ranker = ListMLERanker().fit(X, y, groups)
+    proba = ranker.stage_proba(X, y, groups)
+    found = [np.log(proba[rows]).sum() for _, rows in each_list(groups)]
+    expected = ranker.log_likelihood(X, y, groups, average=None)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_rows_that_are_not_picked_have_no_stage_probability():
+    X = np.zeros((6, 1))
+    y, groups = np.array([2.0, 2.0, 1.0, 1.0, 0.0, 0.0]), np.zeros(6)
+    nothing = pytest.warns(UserWarning, match="constant inside every list")
+    for settings, expected in (
+        ({}, [1 / 6, 1 / 6, 1 / 4, 1 / 4, np.nan, np.nan]),
+        ({"last_level": "rank"}, [1 / 6, 1 / 6, 1 / 4, 1 / 4, 1 / 2, 1 / 2]),
+        ({"top_k": 2}, [1 / 6, 1 / 6] + [np.nan] * 4),
+        ({"ties": "random"}, None),
+    ):
+        with nothing:
+            ranker = ListMLERanker(random_state=0, **settings).fit(X, y, groups)
+        found = ranker.stage_proba(X, y, groups)
+        if expected is None:
+            found, expected = np.sort(found), 1 / np.arange(6, 0, -1)
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+    with nothing:
+        ranker = ListMLERanker().fit(X, y, groups)
+    last_alone = ranker.stage_proba(X[:3], [1, 1, 0], groups[:3])
+    np.testing.assert_allclose(last_alone, [1 / 3, 1 / 3, 1.0])
+
+
+def test_the_best_of_many_draws_is_the_softmax():
+    X, y, groups = data(n_lists=3, size=4)
+    ranker = ListMLERanker().fit(X, y, groups)
+    ranks = ranker.sample_rankings(X, groups, 8000, random_state=0)
+    assert ranks.shape == (8000, 12)
+    assert ranks.dtype.kind == "i"
+    proba = ranker.top_k_proba(X, groups, 1).probability
+    for _, rows in each_list(groups):
+        assert (np.sort(ranks[:, rows], axis=1) == np.arange(1, 5)).all()
+        counts = np.sum(ranks[:, rows] == 1, axis=0)
+        assert stats.chisquare(counts, 8000 * proba[rows]).pvalue > 1e-3
+    again = ranker.sample_rankings(X, groups, 8000, random_state=0)
+    np.testing.assert_array_equal(ranks, again)
+
+
+def test_top_k_probabilities_come_row_by_row():
+    X, y, groups = data(n_lists=5, size=6)
+    ranker = ListMLERanker(alpha=0.01).fit(X, y, groups)
+    whole = ranker.top_k_proba(X, groups, 2)
+    assert not whole.standard_error.any()
+    for _, rows in each_list(groups):
+        alone = ranker.top_k_proba(X[rows], groups[rows], 2).probability
+        np.testing.assert_allclose(whole.probability[rows], alone, rtol=1e-13)
+        first = np.exp(ranker.predict(X[rows]))
+        first = first / first.sum()
+        second = [
+            sum(first[j] * first[i] / (1 - first[j]) for j in range(6) if j != i)
+            for i in range(6)
+        ]
+        np.testing.assert_allclose(alone, first + second, rtol=1e-12)
+
+
+@pytest.mark.parametrize("ranker", [ListMLERanker(), RankNetRanker()])
+def test_pairs_follow_the_logistic_function(ranker):
+    X, y, groups = data()
+    ranker.fit(X, y, groups)
+    win, tie = ranker.pairwise_proba(X[:20], X[20:])
+    difference = ranker.predict(X[:20]) - ranker.predict(X[20:])
+    np.testing.assert_allclose(win, expit(difference), rtol=1e-14)
+    assert not tie.any()
+    lost = ranker.pairwise_proba(X[20:], X[:20]).win
+    np.testing.assert_allclose(win + lost, 1.0, rtol=1e-14)
+    with pytest.raises(ValueError, match="X_a has 40 entries and X_b has 3"):
+        ranker.pairwise_proba(X, X[:3])
+
+
+@pytest.mark.parametrize("ranker", [ListMLERanker(), RankNetRanker()])
+def test_composite_log_likelihoods_add_up_pairs(ranker):
+    X, y, groups = data(n_grades=3)
+    scores = ranker.fit(X, y, groups).predict(X)
+    expected = []
+    for _, rows in each_list(groups):
+        s, labels = scores[rows], y[rows]
+        above = labels[:, None] > labels
+        expected.append(np.log(expit(s[:, None] - s))[above].sum())
+    found = ranker.composite_log_likelihood(X, y, groups, average=None)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    total = ranker.composite_log_likelihood(X, y, groups)
+    assert total == pytest.approx(sum(expected), rel=1e-12)
+
+
+def test_composite_likelihoods_have_no_deviance_aic_or_rankings():
+    for name in ("aic", "deviance", "log_likelihood", "sample_rankings", "stage_proba"):
+        assert hasattr(ListMLERanker, name)
+        assert not hasattr(RankNetRanker, name)
+    for ranker in (ListNetRanker, LinearRanker):
+        assert not hasattr(ranker, "summary")
+
+
+def test_aic_is_deviance_plus_twice_the_number_of_coefficients():
+    X, y, groups = data(n_lists=50)
+    free = ListMLERanker(alpha=0).fit(X, y, groups)
+    deviance = free.deviance(X, y, groups)
+    assert free.aic(X, y, groups) == pytest.approx(deviance + 6, rel=1e-12)
+    doubled = np.column_stack((X, X[:, 0] - X[:, 1]))
+    ranker = ListMLERanker(alpha=0).fit(doubled, y, groups)
+    assert ranker.aic(doubled, y, groups) == pytest.approx(deviance + 6, rel=1e-9)
+    held = ListMLERanker(alpha=1).fit(X, y, groups)
+    extra = held.aic(X, y, groups) - held.deviance(X, y, groups)
+    assert 0 < extra < 6
+
+
+def test_what_did_not_maximise_the_likelihood_has_no_aic():
+    X, y, groups = data()
+    ranker = ListMLERanker(normalize="size").fit(X[1:], y[1:], groups[1:])
+    with pytest.raises(ValueError, match="normalize='size' divides lists"):
+        ranker.aic(X[1:], y[1:], groups[1:])
+    with pytest.warns(UserWarning, match="every pair"):
+        ranker = ListMLERanker(alpha=0).fit(y[:, None], y, groups)
+    with pytest.raises(ValueError, match="separated"):
+        ranker.aic(y[:, None], y, groups)
+
+
+def test_wrong_arguments_are_named():
+    X, y, groups = data()
+    ranker = ListMLERanker().fit(X, y, groups)
+    with pytest.raises(ValueError, match="average must be 'sum', 'mean' or None"):
+        ranker.log_likelihood(X, y, groups, average="max")
+    with pytest.raises(ValueError, match="k must be an integer of at least 1, got 0"):
+        ranker.top_k_proba(X, groups, 0)
+    with pytest.raises(ValueError, match=r"n_samples must be .*, got 2\.5"):
+        ranker.sample_rankings(X, groups, 2.5)
+    with pytest.raises(ValueError, match=r"ListMLERanker\.stage_proba needs to know"):
+        ranker.stage_proba(X, y)
+    with pytest.raises(ValueError, match=r"ListMLERanker\.top_k_proba needs to know"):
+        ranker.top_k_proba(X, None, 2)
+
+
+def test_losses_give_the_same_values_as_the_methods():
+    X, y, groups = data()
+    ranker = ListMLERanker().fit(X, y, groups)
+    scores = ranker.predict(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mean = ranker.log_likelihood(X, y, groups, average="mean")
+        pairs = ranker.composite_log_likelihood(X, y, groups, average="mean")
+    assert mean == pytest.approx(-ListMLE()(scores, y, groups), rel=1e-13)
+    assert pairs == pytest.approx(-RankNet()(scores, y, groups), rel=1e-13)
