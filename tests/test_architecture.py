@@ -18,8 +18,9 @@ ARROWS = {
     "_ranks": BOTTOM,
     "_features": BOTTOM,
     "losses": (*BOTTOM, "_features"),
-    "metrics": (*BOTTOM, "_features"),
+    "metrics": (*BOTTOM, "_features", "_ranks"),
     "datasets": BOTTOM,
+    "interop": BOTTOM,
     "preprocessing": BOTTOM,
 }
 BELOW_OBJECTIVE = (*BOTTOM, "_features", "losses", "metrics")

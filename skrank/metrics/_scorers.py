@@ -11,10 +11,25 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNUSED, get_routing_for_object
 
 from skrank._groups import find_groups
+from skrank.metrics._average_precision import average_precision_score
 from skrank.metrics._cascade import err_score
 from skrank.metrics._click_score import click_score
-from skrank.metrics._gain import ndcg_score
+from skrank.metrics._correlation import kendall_tau_score, spearman_score
+from skrank.metrics._first_hit import (
+    expected_search_length_score,
+    reciprocal_rank_score,
+)
+from skrank.metrics._gain import dcg_score, ndcg_score
 from skrank.metrics._pairs import pairwise_accuracy_score
+from skrank.metrics._precision import (
+    f_measure_at_k_score,
+    hit_rate_score,
+    precision_at_k_score,
+    r_precision_score,
+    recall_at_k_score,
+)
+from skrank.metrics._preference import bpref_score
+from skrank.metrics._rank_biased import rank_biased_precision_score
 
 
 class RankingScorer(BaseEstimator):
@@ -168,6 +183,21 @@ class RankingScorer(BaseEstimator):
 def make_ranking_scorer(metric, *, greater_is_better=True, **kwargs):
     """Make a scorer of a metric of ranked lists.
 
+    What to know inside scikit-learn's tools:
+
+    - ``cv=5`` cuts lists, and nobody is told: pass ``GroupKFold`` or ``QueryKFold``.
+    - With metadata routing on, pass ``groups=`` to the search's ``fit``, and
+      ``params={"groups": groups}`` to ``cross_validate``. With routing off use
+      ``skrank.with_groups(y, groups)``. Where neither reaches the scorer it raises,
+      and never scores all rows as one list.
+    - Routing is set for each thread: a thread that is started later has it off.
+      With ``config_context`` around ``fit`` only, a later ``search.score`` raises;
+      ``search.best_estimator_.score`` works.
+    - Weights go through a pipeline only where each step says what it does with
+      them: ``StandardScaler().set_fit_request(sample_weight=False)``.
+    - ``sklearn.metrics.make_scorer`` of the same metric gets no groups with
+      scikit-learn 1.8, and raises with 1.9.
+
     Parameters
     ----------
     metric : callable
@@ -283,6 +313,375 @@ def pairwise_accuracy_scorer(**kwargs):
     RankingScorer(pairwise_accuracy_score, empty=0.5)
     """
     return make_ranking_scorer(pairwise_accuracy_score, **kwargs)
+
+
+def average_precision_scorer(*, k=None, **kwargs):
+    """Make a scorer of :func:`average_precision_score`.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last rank that counts; None counts all.
+    **kwargs
+        Other arguments of :func:`average_precision_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`average_precision_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import average_precision_scorer
+    >>> average_precision_scorer(k=10)
+    RankingScorer(average_precision_score, k=10)
+    """
+    return make_ranking_scorer(average_precision_score, k=k, **kwargs)
+
+
+def reciprocal_rank_scorer(*, k=None, **kwargs):
+    """Make a scorer of :func:`reciprocal_rank_score`.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last rank that counts; None counts all.
+    **kwargs
+        Other arguments of :func:`reciprocal_rank_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`reciprocal_rank_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import reciprocal_rank_scorer
+    >>> reciprocal_rank_scorer(k=10)
+    RankingScorer(reciprocal_rank_score, k=10)
+    """
+    return make_ranking_scorer(reciprocal_rank_score, k=k, **kwargs)
+
+
+def precision_at_k_scorer(*, k=None, **kwargs):
+    """Make a scorer of :func:`precision_at_k_score`.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last rank that counts; None counts all.
+    **kwargs
+        Other arguments of :func:`precision_at_k_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`precision_at_k_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import precision_at_k_scorer
+    >>> precision_at_k_scorer(k=10)
+    RankingScorer(precision_at_k_score, k=10)
+    """
+    return make_ranking_scorer(precision_at_k_score, k=k, **kwargs)
+
+
+def recall_at_k_scorer(*, k=None, **kwargs):
+    """Make a scorer of :func:`recall_at_k_score`.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last rank that counts; None counts all.
+    **kwargs
+        Other arguments of :func:`recall_at_k_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`recall_at_k_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import recall_at_k_scorer
+    >>> recall_at_k_scorer(k=10)
+    RankingScorer(recall_at_k_score, k=10)
+    """
+    return make_ranking_scorer(recall_at_k_score, k=k, **kwargs)
+
+
+def f_measure_at_k_scorer(*, k=None, **kwargs):
+    """Make a scorer of :func:`f_measure_at_k_score`.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last rank that counts; None counts all.
+    **kwargs
+        Other arguments of :func:`f_measure_at_k_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`f_measure_at_k_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import f_measure_at_k_scorer
+    >>> f_measure_at_k_scorer(k=10)
+    RankingScorer(f_measure_at_k_score, k=10)
+    """
+    return make_ranking_scorer(f_measure_at_k_score, k=k, **kwargs)
+
+
+def hit_rate_scorer(*, k=None, **kwargs):
+    """Make a scorer of :func:`hit_rate_score`.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last rank that counts; None counts all.
+    **kwargs
+        Other arguments of :func:`hit_rate_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`hit_rate_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import hit_rate_scorer
+    >>> hit_rate_scorer(k=10)
+    RankingScorer(hit_rate_score, k=10)
+    """
+    return make_ranking_scorer(hit_rate_score, k=k, **kwargs)
+
+
+def r_precision_scorer(**kwargs):
+    """Make a scorer of :func:`r_precision_score`.
+
+    Parameters
+    ----------
+    **kwargs
+        Arguments of :func:`r_precision_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`r_precision_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import r_precision_scorer
+    >>> r_precision_scorer(relevance_level=2)
+    RankingScorer(r_precision_score, relevance_level=2)
+    """
+    return make_ranking_scorer(r_precision_score, **kwargs)
+
+
+def bpref_scorer(**kwargs):
+    """Make a scorer of :func:`bpref_score`.
+
+    Parameters
+    ----------
+    **kwargs
+        Arguments of :func:`bpref_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`bpref_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import bpref_scorer
+    >>> bpref_scorer(empty=0.0)
+    RankingScorer(bpref_score, empty=0.0)
+    """
+    return make_ranking_scorer(bpref_score, **kwargs)
+
+
+def rank_biased_precision_scorer(*, k=None, **kwargs):
+    """Make a scorer of :func:`rank_biased_precision_score`.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last rank that counts; None counts all.
+    **kwargs
+        Other arguments of :func:`rank_biased_precision_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`rank_biased_precision_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import rank_biased_precision_scorer
+    >>> rank_biased_precision_scorer(k=10)
+    RankingScorer(rank_biased_precision_score, k=10)
+    """
+    return make_ranking_scorer(rank_biased_precision_score, k=k, **kwargs)
+
+
+def expected_search_length_scorer(**kwargs):
+    """Make a scorer of minus :func:`expected_search_length_score`, as less is better.
+
+    Parameters
+    ----------
+    **kwargs
+        Arguments of :func:`expected_search_length_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`expected_search_length_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import expected_search_length_scorer
+    >>> expected_search_length_scorer(n_wanted=2)
+    RankingScorer(expected_search_length_score, greater_is_better=False, n_wanted=2)
+    """
+    return make_ranking_scorer(
+        expected_search_length_score, greater_is_better=False, **kwargs
+    )
+
+
+def kendall_tau_scorer(**kwargs):
+    """Make a scorer of :func:`kendall_tau_score`.
+
+    Parameters
+    ----------
+    **kwargs
+        Arguments of :func:`kendall_tau_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`kendall_tau_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import kendall_tau_scorer
+    >>> kendall_tau_scorer(variant="a")
+    RankingScorer(kendall_tau_score, variant='a')
+    """
+    return make_ranking_scorer(kendall_tau_score, **kwargs)
+
+
+def spearman_scorer(**kwargs):
+    """Make a scorer of :func:`spearman_score`.
+
+    Parameters
+    ----------
+    **kwargs
+        Arguments of :func:`spearman_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`spearman_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import spearman_scorer
+    >>> spearman_scorer(empty=0.0)
+    RankingScorer(spearman_score, empty=0.0)
+    """
+    return make_ranking_scorer(spearman_score, **kwargs)
+
+
+def dcg_scorer(*, k=None, **kwargs):
+    """Make a scorer of :func:`dcg_score`.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last rank that counts; None counts all.
+    **kwargs
+        Other arguments of :func:`dcg_score`.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`dcg_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import dcg_scorer
+    >>> dcg_scorer(k=10)
+    RankingScorer(dcg_score, k=10)
+    """
+    return make_ranking_scorer(dcg_score, k=k, **kwargs)
 
 
 def click_scorer(*, model, k=None, **kwargs):
