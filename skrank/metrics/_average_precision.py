@@ -56,7 +56,8 @@ def average_precision_score(
         The least label that is relevant.
     normalizer : {"all", "min", "found"}, default="all"
         What the sum is divided by: the number of all relevant rows of the list, that
-        or k where k is less, or the number of those within the cut-off.
+        or k where k is less, or the number of those within the cut-off. A hit can
+        lower the mean over those found; the best order still has hits first.
     ties : {"average", "worst", "best", "order"}, default="average"
         How equal scores count: by the exact mean over their orders, by their worst
         or best order, or in row order.
