@@ -145,43 +145,35 @@ def from_run(
     >>> rows.judged
     array([ True, False,  True])
     """
-    topics, documents, grades, scores = [], [], [], []
+    topics, documents, grades, scores, retrieved = [], [], [], [], []
     for topic, judgments in qrels.items():
         found = run.get(topic, {})
         if not judgments or not (found or complete):
             continue
-        listed = [*found, *(name for name in judgments if name not in found)]
-        documents += listed
-        topics += [topic] * len(listed)
-        grades += [judgments.get(name, -1) for name in listed]
-        scores += [found.get(name, np.nan) for name in listed]
+        missing = [name for name in judgments if name not in found]
+        n_rows = len(found) + len(missing)
+        topics += [topic] * n_rows
+        documents += [*found, *missing]
+        grades += [judgments.get(name, -1) for name in (*found, *missing)]
+        scores += [*found.values(), *[0.0] * len(missing)]
+        retrieved += [place < len(found) for place in range(n_rows)]
     if not topics:
         raise ValueError(
             "qrels and run have no topic in common. Topics are compared as they are: "
             "301 is not '301'."
         )
     grade = finite_column(grades, "qrels")
-    score = np.array(scores, dtype=np.float64)
-    retrieved = np.fromiter(
-        (
-            name in run.get(topic, {})
-            for topic, name in zip(topics, documents, strict=True)
-        ),
-        dtype=bool,
-        count=len(topics),
-    )
+    score = finite_column(scores, "run")
+    ranked = np.array(retrieved)
     groups = _objects(topics)
-    if retrieved.any():
-        finite_column(score[retrieved], "run")
     lists = group_rows(groups).lists  # each topic's rows are together
-    lowest = lists.min(np.where(retrieved, score, np.inf))
-    lowest = np.nextafter(np.where(np.isfinite(lowest), lowest, 0.0), -np.inf)
-    score = np.where(retrieved, score, lists.expand(lowest))
+    lowest = lists.min(np.where(ranked, score, np.inf))
+    below = np.nextafter(np.where(np.isfinite(lowest), lowest, 0.0), -np.inf)
     return RunRows(
         np.maximum(grade, 0.0),
-        score,
+        np.where(ranked, score, lists.expand(below)),
         groups,
-        retrieved,
+        ranked,
         grade >= 0,
         _objects(documents),
     )

@@ -150,4 +150,4 @@ def average_precision_score(
         rule.tie,
         DIVISORS[rule.normalizer],
     )
-    return lists.average(values, average, rule)
+    return lists.data.average(values, average, rule.empty, rule.empty_weight)

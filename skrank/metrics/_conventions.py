@@ -92,7 +92,7 @@ CONVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "r_precision_score": {**_TREC, "empty": 0.0},
         "bpref_score": {**_TREC, "empty": 0.0},
     },
-    # LightGBM 4.6: src/metric/rank_metric.hpp, map_metric.hpp, dcg_calculator.cpp.
+    # LightGBM 4.7: src/metric/rank_metric.hpp, map_metric.hpp, dcg_calculator.cpp.
     "lightgbm": {
         "ndcg_score": {
             "gain": "exponential",

@@ -9,7 +9,7 @@ from typing import Any
 
 from skrank.metrics._conventions import HALF, Rule, differences, fixed_by, rule_of
 
-WORDS = {
+WORDS: dict[str, dict[Any, str]] = {
     "gain": {"exponential": "2**y - 1", "linear": "y", "chance": "y is a chance"},
     "discount": {"log2": "1 / log2(1 + rank)"},
     "relevance_level": {HALF: "above 0.5"},
@@ -214,8 +214,14 @@ def explain_metric(
             )
         )
         value = moved
-    names = [convention or "skrank" for convention in (convention_a, convention_b)]
-    return MetricExplanation(name, *names, start, value, tuple(steps))
+    return MetricExplanation(
+        name,
+        convention_a or "skrank",
+        convention_b or "skrank",
+        start,
+        value,
+        tuple(steps),
+    )
 
 
 def _words(field: str, value: Any) -> str:

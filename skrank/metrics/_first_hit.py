@@ -109,7 +109,7 @@ def reciprocal_rank_score(
         cutoff_of(k, lists.data.grouping),
         rule.tie,
     )
-    return lists.average(values, average, rule)
+    return lists.data.average(values, average, rule.empty)
 
 
 def expected_search_length_score(
@@ -211,4 +211,4 @@ def expected_search_length_score(
         min(int(n_wanted), len(lists.scores) + 1),
         rule.tie,
     )
-    return lists.average(values, average, rule)
+    return lists.data.average(values, average, rule.empty)

@@ -106,7 +106,7 @@ def precision_at_k_score(
         retrieved,
     )
     values = ratio(_hits(lists, k, rule), _n_counted(lists, k, rule), 0.0)
-    return lists.average(values, average, rule)
+    return lists.data.average(values, average, rule.empty)
 
 
 def recall_at_k_score(
@@ -204,7 +204,7 @@ def recall_at_k_score(
         retrieved,
     )
     values = ratio(_hits(lists, k, rule), lists.totals)
-    return lists.average(values, average, rule)
+    return lists.data.average(values, average, rule.empty)
 
 
 def f_measure_at_k_score(
@@ -313,7 +313,7 @@ def f_measure_at_k_score(
             lists.totals > 0, weight * lists.totals + _n_counted(lists, k, rule), 0.0
         ),
     )
-    return lists.average(values, average, rule)
+    return lists.data.average(values, average, rule.empty)
 
 
 def hit_rate_score(
@@ -402,7 +402,7 @@ def hit_rate_score(
     values = hit_chance(
         lists.relevant, lists.scores, lists.offsets, lists.cutoffs(k), rule.tie
     )
-    return lists.average(values, average, rule)
+    return lists.data.average(values, average, rule.empty)
 
 
 def r_precision_score(
@@ -506,7 +506,7 @@ def r_precision_score(
         rule.tie,
     )
     values = ratio(hits, lists.totals)
-    return lists.average(values, average, rule)
+    return lists.data.average(values, average, rule.empty)
 
 
 def _hits(lists: RelevantLists, k: int | None, rule: Rule) -> Floats:

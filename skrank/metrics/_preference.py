@@ -126,4 +126,4 @@ def bpref_score(
         data.grouping.lists.sum(counted.astype(np.float64)) - n_relevant,
         rule.tie,
     )
-    return lists.average(values, average, rule)
+    return lists.data.average(values, average, rule.empty)

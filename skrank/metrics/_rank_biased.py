@@ -114,4 +114,4 @@ def rank_biased_precision_score(
         True,
         False,
     )
-    return lists.average(values, average, rule)
+    return lists.data.average(values, average, rule.empty)

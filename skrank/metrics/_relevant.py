@@ -54,10 +54,6 @@ class RelevantLists:
         sizes = self.data.grouping.lists.sizes
         return sizes if k is None else np.minimum(sizes, min(k, int(sizes.max())))
 
-    def average(self, values: Floats, average: str | None, rule: Rule) -> Any:
-        """Return the mean of one value a list, or the values by list label."""
-        return self.data.average(values, average, rule.empty, rule.empty_weight)
-
 
 def relevant_lists(
     y_true: Any,

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import UndefinedMetricWarning
 
 from skrank import metrics
-
-from ..test_docstrings import parameters_of
 
 METRICS = [
     getattr(metrics, name) for name in metrics.__all__ if name.endswith("_score")
@@ -114,13 +113,13 @@ def test_the_mean_over_orders_lies_between_worst_and_best(metric, table):
     assert (mean <= best + TOL)[known].all()
 
 
-def test_equally_named_parameters_have_one_text():
-    texts = {}
-    for metric in METRICS:
-        documented = parameters_of(metric.__doc__)
-        assert list(documented) == list(inspect.signature(metric).parameters), metric
-        for name, text in documented.items():
-            texts.setdefault(name, set()).add(text)
-    # Labels, what k divides, which tool, and NaN or not are said metric by metric.
-    own = {"y_true", "k", "average", "convention"}
-    assert {name for name, found in texts.items() if len(found) > 1} <= own
+@pytest.mark.parametrize(
+    "metric",
+    [m for m in METRICS if "empty" in inspect.signature(m).parameters],
+)
+def test_the_warning_that_all_lists_are_undefined_points_at_the_caller(metric):
+    with pytest.warns(
+        UndefinedMetricWarning, match="undefined for every list"
+    ) as found:
+        assert metric([0, 0], [1, 2], [0, 0]) == 0.0
+    assert found[0].filename == __file__
