@@ -230,458 +230,81 @@ def make_ranking_scorer(metric, *, greater_is_better=True, **kwargs):
     return RankingScorer(metric, greater_is_better=greater_is_better, **kwargs)
 
 
-def ndcg_scorer(*, k=None, **kwargs):
-    """Make a scorer of :func:`ndcg_score`.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`ndcg_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`ndcg_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import ndcg_scorer
-    >>> ndcg_scorer(k=10)
-    RankingScorer(ndcg_score, k=10)
-    """
-    return make_ranking_scorer(ndcg_score, k=k, **kwargs)
-
-
-def err_scorer(*, k=None, **kwargs):
-    """Make a scorer of :func:`err_score`.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`err_score`, such as ``max_grade``.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`err_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import err_scorer
-    >>> err_scorer(k=10, max_grade=2)
-    RankingScorer(err_score, k=10, max_grade=2)
-    """
-    return make_ranking_scorer(err_score, k=k, **kwargs)
-
-
-def pairwise_accuracy_scorer(**kwargs):
-    """Make a scorer of :func:`pairwise_accuracy_score`.
-
-    Parameters
-    ----------
-    **kwargs
-        Arguments of :func:`pairwise_accuracy_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`pairwise_accuracy_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import pairwise_accuracy_scorer
-    >>> pairwise_accuracy_scorer(empty=0.5)
-    RankingScorer(pairwise_accuracy_score, empty=0.5)
-    """
-    return make_ranking_scorer(pairwise_accuracy_score, **kwargs)
-
-
-def average_precision_scorer(*, k=None, **kwargs):
-    """Make a scorer of :func:`average_precision_score`.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`average_precision_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`average_precision_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import average_precision_scorer
-    >>> average_precision_scorer(k=10)
-    RankingScorer(average_precision_score, k=10)
-    """
-    return make_ranking_scorer(average_precision_score, k=k, **kwargs)
-
-
-def reciprocal_rank_scorer(*, k=None, **kwargs):
-    """Make a scorer of :func:`reciprocal_rank_score`.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`reciprocal_rank_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`reciprocal_rank_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import reciprocal_rank_scorer
-    >>> reciprocal_rank_scorer(k=10)
-    RankingScorer(reciprocal_rank_score, k=10)
-    """
-    return make_ranking_scorer(reciprocal_rank_score, k=k, **kwargs)
-
-
-def precision_at_k_scorer(*, k=None, **kwargs):
-    """Make a scorer of :func:`precision_at_k_score`.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`precision_at_k_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`precision_at_k_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import precision_at_k_scorer
-    >>> precision_at_k_scorer(k=10)
-    RankingScorer(precision_at_k_score, k=10)
-    """
-    return make_ranking_scorer(precision_at_k_score, k=k, **kwargs)
-
-
-def recall_at_k_scorer(*, k=None, **kwargs):
-    """Make a scorer of :func:`recall_at_k_score`.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`recall_at_k_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`recall_at_k_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import recall_at_k_scorer
-    >>> recall_at_k_scorer(k=10)
-    RankingScorer(recall_at_k_score, k=10)
-    """
-    return make_ranking_scorer(recall_at_k_score, k=k, **kwargs)
-
-
-def f_measure_at_k_scorer(*, k=None, **kwargs):
-    """Make a scorer of :func:`f_measure_at_k_score`.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`f_measure_at_k_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`f_measure_at_k_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import f_measure_at_k_scorer
-    >>> f_measure_at_k_scorer(k=10)
-    RankingScorer(f_measure_at_k_score, k=10)
-    """
-    return make_ranking_scorer(f_measure_at_k_score, k=k, **kwargs)
-
-
-def hit_rate_scorer(*, k=None, **kwargs):
-    """Make a scorer of :func:`hit_rate_score`.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`hit_rate_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`hit_rate_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import hit_rate_scorer
-    >>> hit_rate_scorer(k=10)
-    RankingScorer(hit_rate_score, k=10)
-    """
-    return make_ranking_scorer(hit_rate_score, k=k, **kwargs)
-
-
-def r_precision_scorer(**kwargs):
-    """Make a scorer of :func:`r_precision_score`.
-
-    Parameters
-    ----------
-    **kwargs
-        Arguments of :func:`r_precision_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`r_precision_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import r_precision_scorer
-    >>> r_precision_scorer(relevance_level=2)
-    RankingScorer(r_precision_score, relevance_level=2)
-    """
-    return make_ranking_scorer(r_precision_score, **kwargs)
-
-
-def bpref_scorer(**kwargs):
-    """Make a scorer of :func:`bpref_score`.
-
-    Parameters
-    ----------
-    **kwargs
-        Arguments of :func:`bpref_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`bpref_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import bpref_scorer
-    >>> bpref_scorer(empty=0.0)
-    RankingScorer(bpref_score, empty=0.0)
-    """
-    return make_ranking_scorer(bpref_score, **kwargs)
-
-
-def rank_biased_precision_scorer(*, k=None, **kwargs):
-    """Make a scorer of :func:`rank_biased_precision_score`.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`rank_biased_precision_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`rank_biased_precision_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import rank_biased_precision_scorer
-    >>> rank_biased_precision_scorer(k=10)
-    RankingScorer(rank_biased_precision_score, k=10)
-    """
-    return make_ranking_scorer(rank_biased_precision_score, k=k, **kwargs)
-
-
-def expected_search_length_scorer(**kwargs):
-    """Make a scorer of minus :func:`expected_search_length_score`, as less is better.
-
-    Parameters
-    ----------
-    **kwargs
-        Arguments of :func:`expected_search_length_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`expected_search_length_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import expected_search_length_scorer
-    >>> expected_search_length_scorer(n_wanted=2)
-    RankingScorer(expected_search_length_score, greater_is_better=False, n_wanted=2)
-    """
-    return make_ranking_scorer(
-        expected_search_length_score, greater_is_better=False, **kwargs
+def _maker(metric, *, greater_is_better=True, **example):
+    """Return the function that makes scorers of a metric, with its documentation."""
+    name = metric.__name__.removesuffix("_score") + "_scorer"
+    parameters = inspect.signature(metric).parameters
+    options = [
+        parameter
+        for parameter in parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in OF_ROWS
+    ]
+
+    def make(**kwargs):
+        if "k" in parameters:
+            kwargs = {"k": None, **kwargs}
+        return make_ranking_scorer(
+            metric, greater_is_better=greater_is_better, **kwargs
+        )
+
+    make.__name__ = make.__qualname__ = name
+    make.__signature__ = inspect.Signature(options)
+    shown = ", ".join(f"{key}={value!r}" for key, value in example.items())
+    sign = "" if greater_is_better else "greater_is_better=False, "
+    make.__doc__ = MAKER_DOC.format(
+        name=name,
+        metric=metric.__name__,
+        minus="" if greater_is_better else "minus ",
+        shown=shown,
+        made=f"{metric.__name__}, {sign}{shown}",
     )
+    return make
 
 
-def kendall_tau_scorer(**kwargs):
-    """Make a scorer of :func:`kendall_tau_score`.
-
-    Parameters
-    ----------
-    **kwargs
-        Arguments of :func:`kendall_tau_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`kendall_tau_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import kendall_tau_scorer
-    >>> kendall_tau_scorer(variant="a")
-    RankingScorer(kendall_tau_score, variant='a')
-    """
-    return make_ranking_scorer(kendall_tau_score, **kwargs)
-
-
-def spearman_scorer(**kwargs):
-    """Make a scorer of :func:`spearman_score`.
+# What a scorer fills in itself, or what belongs to the rows of one data set.
+OF_ROWS = {"average", "sample_weight", "doc_ids", "retrieved", "judged"}
+MAKER_DOC = """Make a scorer of {minus}:func:`{metric}`.
 
     Parameters
     ----------
     **kwargs
-        Arguments of :func:`spearman_score`.
+        Arguments of :func:`{metric}`.
 
     Returns
     -------
     scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
+        For ``scoring=`` of scikit-learn's tools; see :func:`make_ranking_scorer`.
 
     Raises
     ------
     TypeError
-        If :func:`spearman_score` does not take one of ``kwargs``.
+        If :func:`{metric}` does not take one of ``kwargs``.
 
     Examples
     --------
-    >>> from skrank.metrics import spearman_scorer
-    >>> spearman_scorer(empty=0.0)
-    RankingScorer(spearman_score, empty=0.0)
+    >>> from skrank.metrics import {name}
+    >>> {name}({shown})
+    RankingScorer({made})
     """
-    return make_ranking_scorer(spearman_score, **kwargs)
 
-
-def dcg_scorer(*, k=None, **kwargs):
-    """Make a scorer of :func:`dcg_score`.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`dcg_score`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`dcg_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import dcg_scorer
-    >>> dcg_scorer(k=10)
-    RankingScorer(dcg_score, k=10)
-    """
-    return make_ranking_scorer(dcg_score, k=k, **kwargs)
+ndcg_scorer = _maker(ndcg_score, k=10)
+dcg_scorer = _maker(dcg_score, k=10)
+err_scorer = _maker(err_score, k=10, max_grade=2)
+average_precision_scorer = _maker(average_precision_score, k=10)
+reciprocal_rank_scorer = _maker(reciprocal_rank_score, k=10)
+precision_at_k_scorer = _maker(precision_at_k_score, k=10)
+recall_at_k_scorer = _maker(recall_at_k_score, k=10)
+f_measure_at_k_scorer = _maker(f_measure_at_k_score, k=10)
+hit_rate_scorer = _maker(hit_rate_score, k=10)
+r_precision_scorer = _maker(r_precision_score, relevance_level=2)
+bpref_scorer = _maker(bpref_score, empty=0.0)
+rank_biased_precision_scorer = _maker(rank_biased_precision_score, k=10)
+expected_search_length_scorer = _maker(
+    expected_search_length_score, greater_is_better=False, n_wanted=2
+)
+pairwise_accuracy_scorer = _maker(pairwise_accuracy_score, empty=0.5)
+kendall_tau_scorer = _maker(kendall_tau_score, variant="a")
+spearman_scorer = _maker(spearman_score, empty=0.0)
 
 
 def click_scorer(*, model, k=None, **kwargs):
