@@ -127,8 +127,10 @@ def scored_lists(
     grouping = group_rows(find_groups(y_true, groups, metric), len(y))
     weights = list_weights(sample_weight, grouping)
     if rule is not None and rule.scores == "float32":
-        with np.errstate(over="ignore"):
-            scores = scores.astype(np.float32).astype(np.float64)
+        # What overflows stays above rows without a rank, which have -inf.
+        largest = float(np.finfo(np.float32).max)
+        rounded = np.clip(scores, -largest, largest).astype(np.float32)
+        scores = rounded.astype(np.float64)
     if retrieved is not None:
         retrieved = flags(retrieved, "retrieved", len(y))
         scores = np.where(retrieved, scores, -np.inf)

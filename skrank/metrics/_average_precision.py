@@ -8,11 +8,9 @@ from skrank._kernels.binary import DIVISORS, average_precision
 from skrank.metrics._average import (
     check_average,
     check_cutoff,
-    check_ties,
     cutoff_of,
 )
-from skrank.metrics._conventions import rule_of
-from skrank.metrics._relevant import check_level, relevant_lists
+from skrank.metrics._relevant import relevant_lists
 
 
 def average_precision_score(
@@ -113,8 +111,6 @@ def average_precision_score(
     """
     check_average(average, empty, geometric=True)
     check_cutoff(k)
-    check_level(relevance_level)
-    check_ties(ties)
     if not isinstance(normalizer, str) or normalizer not in DIVISORS:
         raise ValueError(
             f"normalizer must be 'all', 'min' or 'found', got {normalizer!r}."
@@ -125,29 +121,22 @@ def average_precision_score(
         "ties": ties,
         "empty": empty,
     }
-    rule = rule_of("average_precision_score", convention, given)
-    if rule.ties == "level" and k is not None:
-        raise ValueError(
-            f"convention={convention!r} has no cut-off for average precision; leave "
-            "k out."
-        )
+    rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        "average_precision_score",
-        rule,
-        doc_ids,
-        retrieved,
+        "average_precision_score", rows, given, convention, doc_ids, retrieved
     )
+    if lists.rule.ties == "level" and k is not None:
+        raise ValueError(
+            "scikit-learn has no cut-off for average precision; leave k out under "
+            "its convention."
+        )
     values = average_precision(
         lists.relevant,
         lists.scores,
         lists.offsets,
         lists.totals,
         cutoff_of(k, lists.data.grouping),
-        rule.tie,
-        DIVISORS[rule.normalizer],
+        lists.rule.tie,
+        DIVISORS[lists.rule.normalizer],
     )
-    return lists.data.average(values, average, rule.empty, rule.empty_weight)
+    return lists.data.average(values, average, lists.rule.empty)

@@ -9,11 +9,9 @@ from skrank._kernels.binary import reciprocal_rank, search_length
 from skrank.metrics._average import (
     check_average,
     check_cutoff,
-    check_ties,
     cutoff_of,
 )
-from skrank.metrics._conventions import rule_of
-from skrank.metrics._relevant import check_level, relevant_lists
+from skrank.metrics._relevant import relevant_lists
 
 
 def reciprocal_rank_score(
@@ -88,28 +86,19 @@ def reciprocal_rank_score(
     """
     check_average(average)
     check_cutoff(k)
-    check_level(relevance_level)
-    check_ties(ties)
     given = {"relevance_level": relevance_level, "ties": ties}
-    rule = rule_of("reciprocal_rank_score", convention, given)
+    rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        "reciprocal_rank_score",
-        rule,
-        doc_ids,
-        retrieved,
+        "reciprocal_rank_score", rows, given, convention, doc_ids, retrieved
     )
     values = reciprocal_rank(
         lists.relevant,
         lists.scores,
         lists.offsets,
         cutoff_of(k, lists.data.grouping),
-        rule.tie,
+        lists.rule.tie,
     )
-    return lists.data.average(values, average, rule.empty)
+    return lists.data.average(values, average, lists.rule.empty)
 
 
 def expected_search_length_score(
@@ -188,27 +177,18 @@ def expected_search_length_score(
     0.5
     """
     check_average(average, empty)
-    check_level(relevance_level)
-    check_ties(ties)
     if isinstance(n_wanted, bool) or not isinstance(n_wanted, Integral) or n_wanted < 1:
         raise ValueError(f"n_wanted must be a positive integer, got {n_wanted!r}.")
     given = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
-    rule = rule_of("expected_search_length_score", None, given)
+    rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        "expected_search_length_score",
-        rule,
-        None,
-        retrieved,
+        "expected_search_length_score", rows, given, retrieved=retrieved
     )
     values = search_length(
         lists.relevant,
         lists.scores,
         lists.offsets,
         min(int(n_wanted), len(lists.scores) + 1),
-        rule.tie,
+        lists.rule.tie,
     )
-    return lists.data.average(values, average, rule.empty)
+    return lists.data.average(values, average, lists.rule.empty)

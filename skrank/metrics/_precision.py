@@ -13,11 +13,9 @@ import numpy as np
 
 from skrank._kernels.binary import hit_chance, hits_within
 from skrank._lists import Floats
-from skrank.metrics._average import check_average, check_cutoff, check_ties
-from skrank.metrics._conventions import Rule, rule_of
+from skrank.metrics._average import check_average, check_cutoff
 from skrank.metrics._relevant import (
     RelevantLists,
-    check_level,
     ratio,
     relevant_lists,
 )
@@ -91,22 +89,13 @@ def precision_at_k_score(
     """
     check_average(average)
     check_cutoff(k)
-    check_level(relevance_level)
-    check_ties(ties)
     given = {"relevance_level": relevance_level, "ties": ties}
-    rule = rule_of("precision_at_k_score", convention, given)
+    rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        "precision_at_k_score",
-        rule,
-        doc_ids,
-        retrieved,
+        "precision_at_k_score", rows, given, convention, doc_ids, retrieved
     )
-    values = ratio(_hits(lists, k, rule), _n_counted(lists, k, rule), 0.0)
-    return lists.data.average(values, average, rule.empty)
+    values = ratio(_hits(lists, k), _n_counted(lists, k), 0.0)
+    return lists.data.average(values, average, lists.rule.empty)
 
 
 def recall_at_k_score(
@@ -189,22 +178,13 @@ def recall_at_k_score(
     """
     check_average(average, empty)
     check_cutoff(k)
-    check_level(relevance_level)
-    check_ties(ties)
     given = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
-    rule = rule_of("recall_at_k_score", convention, given)
+    rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        "recall_at_k_score",
-        rule,
-        doc_ids,
-        retrieved,
+        "recall_at_k_score", rows, given, convention, doc_ids, retrieved
     )
-    values = ratio(_hits(lists, k, rule), lists.totals)
-    return lists.data.average(values, average, rule.empty)
+    values = ratio(_hits(lists, k), lists.totals)
+    return lists.data.average(values, average, lists.rule.empty)
 
 
 def f_measure_at_k_score(
@@ -290,30 +270,17 @@ def f_measure_at_k_score(
     """
     check_average(average, empty)
     check_cutoff(k)
-    check_level(relevance_level)
-    check_ties(ties)
     if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 < beta < np.inf:
         raise ValueError(f"beta must be a positive finite number, got {beta!r}.")
     given = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
-    rule = rule_of("f_measure_at_k_score", None, given)
-    lists = relevant_lists(
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        "f_measure_at_k_score",
-        rule,
-        None,
-        retrieved,
-    )
+    rows = (y_true, y_score, groups, sample_weight)
+    lists = relevant_lists("f_measure_at_k_score", rows, given, retrieved=retrieved)
     weight = float(beta) ** 2
     values = ratio(
-        (1 + weight) * _hits(lists, k, rule),
-        np.where(
-            lists.totals > 0, weight * lists.totals + _n_counted(lists, k, rule), 0.0
-        ),
+        (1 + weight) * _hits(lists, k),
+        np.where(lists.totals > 0, weight * lists.totals + _n_counted(lists, k), 0.0),
     )
-    return lists.data.average(values, average, rule.empty)
+    return lists.data.average(values, average, lists.rule.empty)
 
 
 def hit_rate_score(
@@ -385,24 +352,15 @@ def hit_rate_score(
     """
     check_average(average)
     check_cutoff(k)
-    check_level(relevance_level)
-    check_ties(ties)
     given = {"relevance_level": relevance_level, "ties": ties}
-    rule = rule_of("hit_rate_score", convention, given)
+    rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        "hit_rate_score",
-        rule,
-        doc_ids,
-        retrieved,
+        "hit_rate_score", rows, given, convention, doc_ids, retrieved
     )
     values = hit_chance(
-        lists.relevant, lists.scores, lists.offsets, lists.cutoffs(k), rule.tie
+        lists.relevant, lists.scores, lists.offsets, lists.cutoffs(k), lists.rule.tie
     )
-    return lists.data.average(values, average, rule.empty)
+    return lists.data.average(values, average, lists.rule.empty)
 
 
 def r_precision_score(
@@ -484,42 +442,33 @@ def r_precision_score(
     0.5
     """
     check_average(average, empty)
-    check_level(relevance_level)
-    check_ties(ties)
     given = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
-    rule = rule_of("r_precision_score", convention, given)
+    rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        "r_precision_score",
-        rule,
-        doc_ids,
-        retrieved,
+        "r_precision_score", rows, given, convention, doc_ids, retrieved
     )
     hits = hits_within(
         lists.relevant,
         lists.scores,
         lists.offsets,
         lists.totals.astype(np.intp),
-        rule.tie,
+        lists.rule.tie,
     )
     values = ratio(hits, lists.totals)
-    return lists.data.average(values, average, rule.empty)
+    return lists.data.average(values, average, lists.rule.empty)
 
 
-def _hits(lists: RelevantLists, k: int | None, rule: Rule) -> Floats:
+def _hits(lists: RelevantLists, k: int | None) -> Floats:
     """Return the number of relevant rows within the cut-off."""
     return hits_within(
-        lists.relevant, lists.scores, lists.offsets, lists.cutoffs(k), rule.tie
+        lists.relevant, lists.scores, lists.offsets, lists.cutoffs(k), lists.rule.tie
     )
 
 
-def _n_counted(lists: RelevantLists, k: int | None, rule: Rule) -> Floats:
+def _n_counted(lists: RelevantLists, k: int | None) -> Floats:
     """Return what precision divides by: k, or the number of ranked rows."""
     if k is None:
         return lists.n_ranked
-    if rule.cutoff == "shorter":
+    if lists.rule.cutoff == "shorter":
         return np.minimum(float(k), lists.n_ranked)
     return np.full(len(lists.totals), float(k))

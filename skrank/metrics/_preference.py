@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from skrank._kernels.binary import binary_preference
-from skrank.metrics._average import check_average, check_ties, flags
-from skrank.metrics._conventions import rule_of
-from skrank.metrics._relevant import check_level, relevant_lists
+from skrank.metrics._average import check_average, flags
+from skrank.metrics._relevant import relevant_lists
 
 
 def bpref_score(
@@ -104,18 +103,14 @@ def bpref_score(
     0.5
     """
     check_average(average, empty, geometric=True)
-    check_level(relevance_level)
-    check_ties(ties)
     given = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
-    rule = rule_of("bpref_score", convention, given)
-    lists = relevant_lists(
-        y_true, y_score, groups, sample_weight, "bpref_score", rule, doc_ids, retrieved
-    )
+    rows = (y_true, y_score, groups, sample_weight)
+    lists = relevant_lists("bpref_score", rows, given, convention, doc_ids, retrieved)
     data = lists.data
     counted = np.ones(len(data.y), dtype=bool)
     if judged is not None:
         counted = data.grouping.gather(flags(judged, "judged", len(data.y)))
-    relevant = counted & (data.y >= rule.relevance_level)
+    relevant = counted & (data.y >= lists.rule.relevance_level)
     ranked = counted if data.retrieved is None else counted & data.retrieved
     n_relevant = data.grouping.lists.sum(relevant.astype(np.float64))
     values = binary_preference(
@@ -124,6 +119,6 @@ def bpref_score(
         lists.offsets,
         n_relevant,
         data.grouping.lists.sum(counted.astype(np.float64)) - n_relevant,
-        rule.tie,
+        lists.rule.tie,
     )
-    return lists.data.average(values, average, rule.empty)
+    return lists.data.average(values, average, lists.rule.empty)

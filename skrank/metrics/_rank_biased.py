@@ -11,11 +11,9 @@ from skrank._kernels.metrics import discounted_gain
 from skrank.metrics._average import (
     check_average,
     check_cutoff,
-    check_ties,
     cutoff_of,
 )
-from skrank.metrics._conventions import rule_of
-from skrank.metrics._relevant import check_level, relevant_lists
+from skrank.metrics._relevant import relevant_lists
 
 
 def rank_biased_precision_score(
@@ -88,21 +86,12 @@ def rank_biased_precision_score(
     """
     check_average(average)
     check_cutoff(k)
-    check_level(relevance_level)
-    check_ties(ties)
     if isinstance(p, bool) or not isinstance(p, Real) or not 0 <= p < 1:
         raise ValueError(f"p must be at least 0 and below 1, got {p!r}.")
     given = {"relevance_level": relevance_level, "ties": ties}
-    rule = rule_of("rank_biased_precision_score", None, given)
+    rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        y_true,
-        y_score,
-        groups,
-        sample_weight,
-        "rank_biased_precision_score",
-        rule,
-        None,
-        retrieved,
+        "rank_biased_precision_score", rows, given, retrieved=retrieved
     )
     ranks = np.arange(cutoff_of(k, lists.data.grouping))
     values = discounted_gain(
@@ -110,8 +99,8 @@ def rank_biased_precision_score(
         lists.scores,
         lists.offsets,
         (1.0 - p) * float(p) ** ranks,
-        rule.tie,
+        lists.rule.tie,
         True,
         False,
     )
-    return lists.data.average(values, average, rule.empty)
+    return lists.data.average(values, average, lists.rule.empty)

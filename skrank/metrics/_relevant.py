@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from skrank._lists import Floats, Indices
-from skrank.metrics._average import ScoredLists, scored_lists
-from skrank.metrics._conventions import Rule
+from skrank.metrics._average import ScoredLists, check_ties, scored_lists
+from skrank.metrics._conventions import Rule, rule_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class RelevantLists:
     ----------
     data : ScoredLists
         The checked lists.
+    rule : Rule
+        What the metric does where tools differ.
     relevant : ndarray of shape (n_rows,)
         1.0 for relevant rows that are ranked, else 0.0.
     totals : ndarray of shape (n_lists,)
@@ -28,6 +31,7 @@ class RelevantLists:
     """
 
     data: ScoredLists
+    rule: Rule
     relevant: Floats
     totals: Floats
 
@@ -56,22 +60,33 @@ class RelevantLists:
 
 
 def relevant_lists(
-    y_true: Any,
-    y_score: Any,
-    groups: Any,
-    sample_weight: Any,
     metric: str,
-    rule: Rule,
-    doc_ids: Any,
-    retrieved: Any,
+    rows: tuple[Any, Any, Any, Any],
+    given: Mapping[str, Any],
+    convention: Any = None,
+    doc_ids: Any = None,
+    retrieved: Any = None,
 ) -> RelevantLists:
-    """Check what a metric is given, and tell which rows are relevant."""
-    data = scored_lists(
-        y_true, y_score, groups, sample_weight, metric, rule, doc_ids, retrieved
-    )
+    """Check what a metric is given, and tell which rows are relevant.
+
+    Parameters
+    ----------
+    metric : str
+        Name of the metric.
+    rows : tuple
+        Labels, scores, groups and weights, as given to the metric.
+    given : mapping
+        Its options that are fields of ``Rule``.
+    convention, doc_ids, retrieved
+        As given to the metric.
+    """
+    check_level(given["relevance_level"])
+    check_ties(given["ties"])
+    rule = rule_of(metric, convention, given)
+    data = scored_lists(*rows, metric, rule, doc_ids, retrieved)
     relevant = (data.y >= rule.relevance_level).astype(np.float64)
     totals = data.grouping.lists.sum(relevant)
-    return RelevantLists(data, data.ranked(relevant), totals)
+    return RelevantLists(data, rule, data.ranked(relevant), totals)
 
 
 def check_level(level: Any) -> None:

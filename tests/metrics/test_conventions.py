@@ -108,6 +108,15 @@ def test_trec_eval_rounds_scores_to_single_precision():
         y, scores, groups, convention="trec_eval", doc_ids=["a", "b"]
     )
     assert rank == 0.5
+    beyond = reciprocal_rank_score(
+        [1, 0, 0],
+        [-1e300, 1e300, 0],
+        [0, 0, 0],
+        convention="trec_eval",
+        retrieved=[True, True, False],
+        doc_ids=["a", "b", "c"],
+    )
+    assert beyond == 0.5
 
 
 def test_empty_lists_count_unweighted_where_a_tool_forgets_their_weight():
