@@ -92,7 +92,7 @@ def test_equally_named_parameters_of_metrics_have_one_text():
     docstrings = {
         name: getattr(metrics, name).__doc__
         for name in metrics.__all__
-        if name.endswith("_score")
+        if name.endswith("_score") and name != "click_score"  # it samples some ties
     }
     for name, docstring in docstrings.items():
         parameters = inspect.signature(getattr(metrics, name)).parameters

@@ -14,8 +14,10 @@ from skrank.metrics import (
     ndcg_score,
 )
 
-METRICS = [
-    getattr(metrics, name) for name in metrics.__all__ if name.endswith("_score")
+METRICS = [  # click_score needs a model, and has tests of its own
+    getattr(metrics, name)
+    for name in metrics.__all__
+    if name.endswith("_score") and name != "click_score"
 ]
 PARAMETERS = {metric: signature(metric).parameters for metric in METRICS}
 CUT = [metric for metric in METRICS if "k" in PARAMETERS[metric]]
