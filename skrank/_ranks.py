@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from skrank._checks import finite_column
 from skrank._groups import find_groups, group_rows
-from skrank._lists import Floats, Levels
+from skrank._lists import Floats, Levels, Lists
 
 METHODS = ("min", "max", "average", "dense", "ordinal")
 
@@ -49,8 +49,13 @@ def rank_within(
     groups = find_groups(scores, groups, "rank_within")
     flat = finite_column(scores, "scores")
     grouping = group_rows(groups, len(flat))
-    lists = grouping.lists
-    levels = Levels(grouping.gather(flat), lists)
+    ranks = ranks_in_order(grouping.gather(flat), grouping.lists, method)
+    return grouping.scatter(ranks)
+
+
+def ranks_in_order(scores: Floats, lists: Lists, method: str) -> Floats:
+    """Return the ranks of checked scores whose lists are contiguous."""
+    levels = Levels(scores, lists)
     list_start = np.repeat(lists.starts, levels.n_levels)
     before = levels.starts[:-1] - list_start
     if method == "ordinal":
@@ -66,4 +71,4 @@ def rank_within(
         in_order = np.repeat(of_level, levels.sizes)
     ranks = np.empty_like(in_order)
     ranks[levels.order] = in_order
-    return grouping.scatter(ranks)
+    return ranks

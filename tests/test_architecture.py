@@ -19,8 +19,9 @@ ARROWS = {
     "_features": BOTTOM,
     "_plackett_luce": BOTTOM,
     "losses": (*BOTTOM, "_features"),
-    "metrics": (*BOTTOM, "_features"),
+    "metrics": (*BOTTOM, "_features", "_ranks"),
     "datasets": BOTTOM,
+    "interop": BOTTOM,
     "preprocessing": BOTTOM,
 }
 BELOW_OBJECTIVE = (*BOTTOM, "_features", "losses", "metrics")

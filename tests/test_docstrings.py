@@ -87,6 +87,21 @@ def test_equally_named_parameters_of_rankers_have_one_text():
     assert differing(rankers) == {}
 
 
+def test_equally_named_parameters_of_metrics_have_one_text():
+    metrics = importlib.import_module("skrank.metrics")
+    docstrings = {
+        name: getattr(metrics, name).__doc__
+        for name in metrics.__all__
+        if name.endswith("_score") and name != "click_score"  # it samples some ties
+    }
+    for name, docstring in docstrings.items():
+        parameters = inspect.signature(getattr(metrics, name)).parameters
+        assert list(parameters_of(docstring)) == list(parameters), name
+    # Labels, what k divides, which tools, and NaN or not are said metric by metric.
+    own = {"y_true", "k", "average", "convention"}
+    assert set(differing(docstrings)) <= own
+
+
 ALPHA = """Rank.
 
     Parameters

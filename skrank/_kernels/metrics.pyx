@@ -11,12 +11,6 @@ from libc.string cimport memmove
 
 import numpy as np
 
-cdef enum Tie:
-    AVERAGE = 0
-    BEST = 1
-    WORST = 2
-    ORDER = 3
-
 TIES = {"average": AVERAGE, "best": BEST, "worst": WORST, "order": ORDER}
 
 cdef enum:
@@ -26,11 +20,6 @@ cdef enum:
 
 cdef double LN2 = 0.6931471805599453
 cdef double LARGE = 900.0  # sums of gains are scaled beyond 2**LARGE
-
-cdef struct Row:
-    double score
-    double label
-
 
 cdef inline bint before(Row a, Row b, int sign) noexcept nogil:
     """Tell whether a ranks strictly before b; sign orders labels of tied scores."""
@@ -330,15 +319,14 @@ def discounted_gain(
     return out
 
 
-def pairs_in_order(
+def count_pairs(
     const double[::1] labels,
     const double[::1] scores,
     const Py_ssize_t[::1] offsets,
 ):
-    """Return the share of pairs with different labels that scores put in order.
+    """Count the pairs of each list by how labels and scores order them.
 
-    Tied scores count half; NaN where all labels of a list are equal. Sorts by label,
-    then counts the exchanges of a merge sort by score: O(n log n).
+    Sorts by label, then counts the exchanges of a merge sort by score: O(n log n).
 
     Parameters
     ----------
@@ -348,15 +336,17 @@ def pairs_in_order(
 
     Returns
     -------
-    values : float64 of shape (n_lists,)
+    counts : int64 of shape (4, n_lists)
+        Pairs with different labels; those of them that scores put the wrong way;
+        those of them with equal scores; and pairs with different scores.
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
     cdef Py_ssize_t q, start, n, i, longest = 1, same_label, same_both, same_score
-    cdef int64_t pairs, tied, wrong
+    cdef int64_t pairs, tied, apart
     for q in range(n_lists):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    out = np.empty(n_lists)
-    cdef double[::1] values = out
+    out = np.empty((4, n_lists), dtype=np.int64)
+    cdef int64_t[:, ::1] counts = out
     cdef Row* rows = <Row*>malloc(2 * longest * sizeof(Row))
     if rows == NULL:
         raise MemoryError
@@ -369,7 +359,8 @@ def pairs_in_order(
                 rows[i].score = labels[start + i]
                 rows[i].label = scores[start + i]
             sort_rows(rows, scratch, n, 1)
-            pairs = <int64_t>n * (n - 1) // 2
+            apart = <int64_t>n * (n - 1) // 2
+            pairs = apart
             tied = 0
             same_label = 0
             same_both = 0
@@ -383,17 +374,17 @@ def pairs_in_order(
                 same_both = same_both + 1 if rows[i].label == rows[i - 1].label else 0
                 pairs -= same_label
                 tied -= same_both
-            if pairs == 0:
-                values[q] = NAN
-                continue
             for i in range(n):
                 rows[i].score = rows[i].label
-            wrong = sort_rows(rows, scratch, n, 0)
+            counts[1, q] = sort_rows(rows, scratch, n, 0)
             same_score = 0
             for i in range(1, n):
                 same_score = same_score + 1 if rows[i].score == rows[i - 1].score else 0
                 tied += same_score
-            values[q] = (pairs - wrong - 0.5 * tied) / pairs
+                apart -= same_score
+            counts[0, q] = pairs
+            counts[2, q] = tied
+            counts[3, q] = apart
     free(rows)
     return out
 

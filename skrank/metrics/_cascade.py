@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from skrank._kernels.metrics import expected_reciprocal_rank
+from skrank._lists import Floats
 from skrank.metrics._average import (
     check_average,
     check_cutoff,
@@ -15,6 +16,7 @@ from skrank.metrics._average import (
     cutoff_of,
     scored_lists,
 )
+from skrank.metrics._conventions import Rule, rule_of
 
 
 def err_score(
@@ -27,6 +29,9 @@ def err_score(
     ties: str = "average",
     average: str | None = "mean",
     sample_weight: Any = None,
+    convention: Any = None,
+    doc_ids: Any = None,
+    retrieved: Any = None,
 ) -> Any:
     r"""Return the expected reciprocal rank, averaged over lists.
 
@@ -59,6 +64,14 @@ def err_score(
         None returns one value a list, in the order of ``list_labels(groups)``.
     sample_weight : array-like of shape (n_rows,), default=None
         Weight of each row's list, constant inside a list.
+    convention : str, default=None
+        Give the number of this tool: "catboost" or "gdeval". It sets what the tool
+        fixes of gain, ties, empty lists, divisor and cut-off; :func:`explain_metric`
+        shows what that is.
+    doc_ids : array-like of shape (n_rows,), default=None
+        Ids of the rows, needed where the convention breaks ties by them.
+    retrieved : array-like of bool of shape (n_rows,), default=None
+        Which rows are ranked; the others are only there to be found. None means all.
 
     Returns
     -------
@@ -68,8 +81,9 @@ def err_score(
     Raises
     ------
     ValueError
-        If groups are missing, lengths differ, values are not finite, or labels are
-        negative or above ``max_grade``.
+        If groups are missing, lengths differ, values are not finite, labels are
+        negative or above ``max_grade``, or a convention contradicts another argument
+        or needs ``doc_ids``.
 
     References
     ----------
@@ -84,29 +98,47 @@ def err_score(
     """
     check_average(average)
     check_cutoff(k)
-    tie = check_ties(ties)
+    check_ties(ties)
     if not isinstance(max_grade, Real) or not 0 < max_grade < np.inf:
         raise ValueError(
             f"max_grade must be a positive finite number, got {max_grade!r}."
         )
-    data = scored_lists(y_true, y_score, groups, sample_weight, "err_score")
-    lowest, highest = data.y.min(), data.y.max()
+    rule = rule_of("err_score", convention, {"max_grade": max_grade, "ties": ties})
+    data = scored_lists(
+        y_true, y_score, groups, sample_weight, "err_score", rule, doc_ids, retrieved
+    )
+    labels, best = _stopping_labels(data.y, rule)
+    lists = data.grouping.lists
+    values = expected_reciprocal_rank(
+        data.ranked(labels),
+        data.scores,
+        lists.offsets,
+        cutoff_of(k, data.grouping),
+        rule.tie,
+        best,
+    )
+    if rule.empty == "skip":
+        values[lists.max(data.y) == 0] = np.nan
+    return data.average(values, average, rule.empty)
+
+
+def _stopping_labels(y: Floats, rule: Rule) -> tuple[Floats, float]:
+    """Return labels and the best grade, of which chances to stop are made."""
+    chances = rule.gain == "chance"
+    limit = 1.0 if chances else rule.max_grade
+    lowest, highest = y.min(), y.max()
     if lowest < 0:
         raise ValueError(
             f"err_score needs labels of at least 0, got {lowest}: they are chances "
             "to stop. pairwise_accuracy_score takes any real labels."
         )
-    if highest > max_grade:
-        raise ValueError(
-            f"err_score got a label of {highest} above max_grade={max_grade}. Set "
-            "max_grade to the best grade of the scale, the same for all data."
+    if highest > limit:
+        advice = (
+            "This convention takes labels as chances to stop."
+            if chances
+            else "Set max_grade to the best grade of the scale, the same for all data."
         )
-    values = expected_reciprocal_rank(
-        data.y,
-        data.scores,
-        data.grouping.lists.offsets,
-        cutoff_of(k, data.grouping),
-        tie,
-        max_grade,
-    )
-    return data.average(values, average, "skip")
+        name = "1" if chances else f"max_grade={limit}"
+        raise ValueError(f"err_score got a label of {highest} above {name}. {advice}")
+    # (2**y - 1) / 2**0 is the chance itself at y = log2(1 + chance).
+    return (np.log2(1.0 + y), 0.0) if chances else (y, limit)

@@ -17,6 +17,7 @@ from skrank.metrics._average import (
     cutoff_of,
     scored_lists,
 )
+from skrank.metrics._conventions import Rule, rule_of
 
 
 def ndcg_score(
@@ -31,6 +32,9 @@ def ndcg_score(
     empty: str | float = "skip",
     average: str | None = "mean",
     sample_weight: Any = None,
+    convention: Any = None,
+    doc_ids: Any = None,
+    retrieved: Any = None,
 ) -> Any:
     r"""Return the normalised discounted cumulative gain, averaged over lists.
 
@@ -69,6 +73,14 @@ def ndcg_score(
         ``list_labels(groups)``.
     sample_weight : array-like of shape (n_rows,), default=None
         Weight of each row's list, constant inside a list.
+    convention : str, default=None
+        Give the number of this tool: "trec_eval", "lightgbm", "xgboost", "sklearn",
+        "catboost" or "gdeval". It sets what the tool fixes of gain, ties, empty lists,
+        divisor and cut-off; :func:`explain_metric` shows what that is.
+    doc_ids : array-like of shape (n_rows,), default=None
+        Ids of the rows, needed where the convention breaks ties by them.
+    retrieved : array-like of bool of shape (n_rows,), default=None
+        Which rows are ranked; the others are only there to be found. None means all.
 
     Returns
     -------
@@ -78,8 +90,8 @@ def ndcg_score(
     Raises
     ------
     ValueError
-        If groups are missing, lengths differ, values are not finite or labels are
-        negative.
+        If groups are missing, lengths differ, values are not finite, labels are
+        negative, or a convention contradicts another argument or needs ``doc_ids``.
 
     Warns
     -----
@@ -103,10 +115,14 @@ def ndcg_score(
     """
     check_average(average, empty)
     _check_options(k, gain, discount)
-    tie = check_ties(ties)
-    data = scored_lists(y_true, y_score, groups, sample_weight, "ndcg_score")
-    values = _discounted_gain(data, k, gain, discount, tie, "ndcg_score")
-    return data.average(values, average, empty)
+    check_ties(ties)
+    given = {"gain": gain, "discount": discount, "ties": ties, "empty": empty}
+    rule = rule_of("ndcg_score", convention, given)
+    data = scored_lists(
+        y_true, y_score, groups, sample_weight, "ndcg_score", rule, doc_ids, retrieved
+    )
+    values = _discounted_gain(data, k, rule, "ndcg_score")
+    return data.average(values, average, rule.empty, rule.empty_weight)
 
 
 def dcg_score(
@@ -120,6 +136,9 @@ def dcg_score(
     ties: str = "average",
     average: str | None = "mean",
     sample_weight: Any = None,
+    convention: Any = None,
+    doc_ids: Any = None,
+    retrieved: Any = None,
 ) -> Any:
     r"""Return the discounted cumulative gain, averaged over lists.
 
@@ -150,6 +169,14 @@ def dcg_score(
         None returns one value a list, in the order of ``list_labels(groups)``.
     sample_weight : array-like of shape (n_rows,), default=None
         Weight of each row's list, constant inside a list.
+    convention : str, default=None
+        Give the number of this tool: "sklearn" or "catboost". It sets what the tool
+        fixes of gain, ties, empty lists, divisor and cut-off; :func:`explain_metric`
+        shows what that is.
+    doc_ids : array-like of shape (n_rows,), default=None
+        Ids of the rows, needed where the convention breaks ties by them.
+    retrieved : array-like of bool of shape (n_rows,), default=None
+        Which rows are ranked; the others are only there to be found. None means all.
 
     Returns
     -------
@@ -160,7 +187,8 @@ def dcg_score(
     ------
     ValueError
         If groups are missing, lengths differ, values are not finite, labels are
-        negative, or the gain exceeds the largest float (labels above 1023).
+        negative, the gain exceeds the largest float (labels above 1023), or a
+        convention contradicts another argument.
 
     References
     ----------
@@ -176,16 +204,16 @@ def dcg_score(
     """
     check_average(average)
     _check_options(k, gain, discount)
-    tie = check_ties(ties)
-    data = scored_lists(y_true, y_score, groups, sample_weight, "dcg_score")
-    values = _discounted_gain(data, k, gain, discount, tie, "dcg_score")
+    check_ties(ties)
+    given = {"gain": gain, "discount": discount, "ties": ties}
+    rule = rule_of("dcg_score", convention, given)
+    data = scored_lists(
+        y_true, y_score, groups, sample_weight, "dcg_score", rule, doc_ids, retrieved
+    )
+    values = _discounted_gain(data, k, rule, "dcg_score")
     with np.errstate(over="ignore"):
         score = data.average(values, average, "skip")
-    if not np.isfinite(score).all():
-        raise ValueError(
-            "The discounted gain exceeds the largest float. Use gain='linear', "
-            "smaller labels, or ndcg_score, which takes labels of any size."
-        )
+    _refuse_overflow(score)
     return score
 
 
@@ -204,19 +232,41 @@ def _is_one_of(value: Any, *names: str) -> bool:
     return isinstance(value, str) and value in names
 
 
-def _discounted_gain(
-    data: ScoredLists, k: Any, gain: Any, discount: Any, tie: int, metric: str
-) -> Floats:
+def _discounted_gain(data: ScoredLists, k: Any, rule: Rule, metric: str) -> Floats:
     """Return the DCG of each list, over that of its best order for NDCG."""
-    return discounted_gain(
-        _gains(data.y, gain, metric),
+    worth = _gains(data.y, rule.gain, metric)
+    offsets = data.grouping.lists.offsets
+    factors = _factors(cutoff_of(k, data.grouping), rule.discount)
+    linear = rule.gain != "exponential"
+    normalize = metric == "ndcg_score"
+    apart = normalize and data.retrieved is not None
+    values = discounted_gain(
+        data.ranked(worth),
         data.scores,
-        data.grouping.lists.offsets,
-        _factors(cutoff_of(k, data.grouping), discount),
-        tie,
-        gain != "exponential",
-        metric == "ndcg_score",
+        offsets,
+        factors,
+        rule.tie,
+        linear,
+        normalize and not apart,
     )
+    if not apart:
+        return values
+    # The best order is that of all rows, retrieved or not.
+    best = discounted_gain(worth, worth, offsets, factors, rule.tie, linear, False)
+    _refuse_overflow(best)
+    share = np.full(len(best), np.nan)
+    np.divide(values, best, out=share, where=best > 0)
+    return np.minimum(share, 1.0)
+
+
+def _refuse_overflow(score: Any) -> None:
+    """Raise ValueError for a discounted gain beyond the largest float."""
+    if not np.isfinite(score).all():
+        raise ValueError(
+            "The discounted gain exceeds the largest float. Use gain='linear', "
+            "smaller labels, or ndcg_score, which takes labels of any size if all "
+            "rows are retrieved."
+        )
 
 
 def _gains(y: Floats, gain: Any, metric: str) -> Floats:

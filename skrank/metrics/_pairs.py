@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from skrank._kernels.metrics import pairs_in_order
+import numpy as np
+
+from skrank._kernels.metrics import count_pairs
 from skrank.metrics._average import check_average, scored_lists
 
 
@@ -75,5 +77,9 @@ def pairwise_accuracy_score(
     data = scored_lists(
         y_true, y_score, groups, sample_weight, "pairwise_accuracy_score"
     )
-    values = pairs_in_order(data.y, data.scores, data.grouping.lists.offsets)
+    pairs, wrong, tied, _ = count_pairs(
+        data.y, data.scores, data.grouping.lists.offsets
+    )
+    values = np.full(len(pairs), np.nan)
+    np.divide(pairs - wrong - 0.5 * tied, pairs, out=values, where=pairs > 0)
     return data.average(values, average, empty)

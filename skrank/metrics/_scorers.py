@@ -11,10 +11,25 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNUSED, get_routing_for_object
 
 from skrank._groups import find_groups
+from skrank.metrics._average_precision import average_precision_score
 from skrank.metrics._cascade import err_score
 from skrank.metrics._click_score import click_score
-from skrank.metrics._gain import ndcg_score
+from skrank.metrics._correlation import kendall_tau_score, spearman_score
+from skrank.metrics._first_hit import (
+    expected_search_length_score,
+    reciprocal_rank_score,
+)
+from skrank.metrics._gain import dcg_score, ndcg_score
 from skrank.metrics._pairs import pairwise_accuracy_score
+from skrank.metrics._precision import (
+    f_measure_at_k_score,
+    hit_rate_score,
+    precision_at_k_score,
+    r_precision_score,
+    recall_at_k_score,
+)
+from skrank.metrics._preference import bpref_score
+from skrank.metrics._rank_biased import rank_biased_precision_score
 
 
 class RankingScorer(BaseEstimator):
@@ -168,6 +183,21 @@ class RankingScorer(BaseEstimator):
 def make_ranking_scorer(metric, *, greater_is_better=True, **kwargs):
     """Make a scorer of a metric of ranked lists.
 
+    What to know inside scikit-learn's tools:
+
+    - ``cv=5`` cuts lists, and nobody is told: pass ``GroupKFold`` or ``QueryKFold``.
+    - With metadata routing on, pass ``groups=`` to the search's ``fit``, and
+      ``params={"groups": groups}`` to ``cross_validate``. With routing off use
+      ``skrank.with_groups(y, groups)``. Where neither reaches the scorer it raises,
+      and never scores all rows as one list.
+    - Routing is set for each thread: a thread that is started later has it off.
+      With ``config_context`` around ``fit`` only, a later ``search.score`` raises;
+      ``search.best_estimator_.score`` works.
+    - Weights go through a pipeline only where each step says what it does with
+      them: ``StandardScaler().set_fit_request(sample_weight=False)``.
+    - ``sklearn.metrics.make_scorer`` of the same metric gets no groups with
+      scikit-learn 1.8, and raises with 1.9.
+
     Parameters
     ----------
     metric : callable
@@ -200,89 +230,81 @@ def make_ranking_scorer(metric, *, greater_is_better=True, **kwargs):
     return RankingScorer(metric, greater_is_better=greater_is_better, **kwargs)
 
 
-def ndcg_scorer(*, k=None, **kwargs):
-    """Make a scorer of :func:`ndcg_score`.
+def _maker(metric, *, greater_is_better=True, **example):
+    """Return the function that makes scorers of a metric, with its documentation."""
+    name = metric.__name__.removesuffix("_score") + "_scorer"
+    parameters = inspect.signature(metric).parameters
+    options = [
+        parameter
+        for parameter in parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in OF_ROWS
+    ]
 
-    Parameters
-    ----------
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`ndcg_score`.
+    def make(**kwargs):
+        if "k" in parameters:
+            kwargs = {"k": None, **kwargs}
+        return make_ranking_scorer(
+            metric, greater_is_better=greater_is_better, **kwargs
+        )
 
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`ndcg_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import ndcg_scorer
-    >>> ndcg_scorer(k=10)
-    RankingScorer(ndcg_score, k=10)
-    """
-    return make_ranking_scorer(ndcg_score, k=k, **kwargs)
-
-
-def err_scorer(*, k=None, **kwargs):
-    """Make a scorer of :func:`err_score`.
-
-    Parameters
-    ----------
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`err_score`, such as ``max_grade``.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`err_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import err_scorer
-    >>> err_scorer(k=10, max_grade=2)
-    RankingScorer(err_score, k=10, max_grade=2)
-    """
-    return make_ranking_scorer(err_score, k=k, **kwargs)
+    make.__name__ = make.__qualname__ = name
+    make.__signature__ = inspect.Signature(options)
+    shown = ", ".join(f"{key}={value!r}" for key, value in example.items())
+    sign = "" if greater_is_better else "greater_is_better=False, "
+    make.__doc__ = MAKER_DOC.format(
+        name=name,
+        metric=metric.__name__,
+        minus="" if greater_is_better else "minus ",
+        shown=shown,
+        made=f"{metric.__name__}, {sign}{shown}",
+    )
+    return make
 
 
-def pairwise_accuracy_scorer(**kwargs):
-    """Make a scorer of :func:`pairwise_accuracy_score`.
+# What a scorer fills in itself, or what belongs to the rows of one data set.
+OF_ROWS = {"average", "sample_weight", "doc_ids", "retrieved", "judged"}
+MAKER_DOC = """Make a scorer of {minus}:func:`{metric}`.
 
     Parameters
     ----------
     **kwargs
-        Arguments of :func:`pairwise_accuracy_score`.
+        Arguments of :func:`{metric}`.
 
     Returns
     -------
     scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
+        For ``scoring=`` of scikit-learn's tools; see :func:`make_ranking_scorer`.
 
     Raises
     ------
     TypeError
-        If :func:`pairwise_accuracy_score` does not take one of ``kwargs``.
+        If :func:`{metric}` does not take one of ``kwargs``.
 
     Examples
     --------
-    >>> from skrank.metrics import pairwise_accuracy_scorer
-    >>> pairwise_accuracy_scorer(empty=0.5)
-    RankingScorer(pairwise_accuracy_score, empty=0.5)
+    >>> from skrank.metrics import {name}
+    >>> {name}({shown})
+    RankingScorer({made})
     """
-    return make_ranking_scorer(pairwise_accuracy_score, **kwargs)
+
+ndcg_scorer = _maker(ndcg_score, k=10)
+dcg_scorer = _maker(dcg_score, k=10)
+err_scorer = _maker(err_score, k=10, max_grade=2)
+average_precision_scorer = _maker(average_precision_score, k=10)
+reciprocal_rank_scorer = _maker(reciprocal_rank_score, k=10)
+precision_at_k_scorer = _maker(precision_at_k_score, k=10)
+recall_at_k_scorer = _maker(recall_at_k_score, k=10)
+f_measure_at_k_scorer = _maker(f_measure_at_k_score, k=10)
+hit_rate_scorer = _maker(hit_rate_score, k=10)
+r_precision_scorer = _maker(r_precision_score, relevance_level=2)
+bpref_scorer = _maker(bpref_score, empty=0.0)
+rank_biased_precision_scorer = _maker(rank_biased_precision_score, k=10)
+expected_search_length_scorer = _maker(
+    expected_search_length_score, greater_is_better=False, n_wanted=2
+)
+pairwise_accuracy_scorer = _maker(pairwise_accuracy_score, empty=0.5)
+kendall_tau_scorer = _maker(kendall_tau_score, variant="a")
+spearman_scorer = _maker(spearman_score, empty=0.0)
 
 
 def click_scorer(*, model, k=None, **kwargs):

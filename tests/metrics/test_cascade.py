@@ -30,7 +30,7 @@ def ranked(y):
 
 @settings(deadline=None, max_examples=150)
 @given(
-    st.integers(1, 6).flatmap(
+    st.integers(1, 7).flatmap(
         lambda n: st.tuples(
             st.lists(st.sampled_from([0, 0, 0.5, 1, 2, 4]), min_size=n, max_size=n),
             st.lists(st.integers(0, 2), min_size=n, max_size=n),

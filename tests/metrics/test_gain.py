@@ -34,7 +34,7 @@ def orders(y, scores):
             yield [y[row] for row in rows]
 
 
-small_lists = st.integers(1, 6).flatmap(
+small_lists = st.integers(1, 7).flatmap(
     lambda n: st.tuples(
         st.lists(st.sampled_from([0, 0.5, 1, 2, 3, 4]), min_size=n, max_size=n),
         st.lists(st.integers(0, 3), min_size=n, max_size=n),

@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skrank import with_groups
+from skrank import metrics, with_groups
 from skrank._groups import find_groups
 from skrank.metrics import (
     RankingScorer,
@@ -404,3 +405,33 @@ def test_a_loss_is_turned_around(data):
         ridge, X, y, groups=groups
     )
     assert value == ndcg_scorer(k=3)(ridge, X, y, groups=groups) - 1
+
+
+READY_MADE = [name for name in metrics.__all__ if name.endswith("_scorer")]
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(READY_MADE) - {"make_ranking_scorer", "click_scorer"})
+)
+def test_each_ready_made_scorer_is_its_metric_of_the_predictions(name):
+    metric = getattr(metrics, name.replace("_scorer", "_score"))
+    options = {"k": 2} if "k" in signature(metric).parameters else {}
+    scorer = getattr(metrics, name)(**options)
+    X = np.arange(12.0).reshape(-1, 1) % 5
+    y, groups = np.tile([0, 1, 2, 1, 0, 3], 2), np.repeat([0, 1], 6)
+    model = Ridge().fit(X, y)
+    expected = metric(y, model.predict(X), groups, **options)
+    sign = -1 if name == "expected_search_length_scorer" else 1
+    assert scorer(model, X, y, groups=groups) == sign * expected
+    with pytest.raises(TypeError, match="has no parameter 'cutoff'"):
+        getattr(metrics, name)(cutoff=3)
+    # Help shows the metric's own options, and none that belong to rows.
+    offered = signature(getattr(metrics, name)).parameters
+    own = signature(metric).parameters
+    assert set(offered) <= set(own) - {"y_true", "average", "sample_weight", "doc_ids"}
+    assert set(options) <= set(offered)
+
+
+def test_every_metric_has_a_ready_made_scorer():
+    scores = {name[:-6] for name in metrics.__all__ if name.endswith("_score")}
+    assert {name[:-7] for name in READY_MADE} - {"make_ranking"} == scores
