@@ -94,7 +94,7 @@ class DavidsonLuceRanker(LinearRanker):
         "max_tie_size": [Interval(Integral, 1, None, closed="left"), None],
     }
     _parameter_constraints.pop("loss")
-    _compared = ({"tie_weights": "sizes"}, {"tie_weights": "slope"})
+    _compared = ({},)
 
     def __init__(
         self,
