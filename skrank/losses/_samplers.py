@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from skrank._kernels.sampling import contrast
 from skrank._lists import Floats, Lists
+from skrank.losses.pmop import Prepared
 
 
 class Streams(NamedTuple):
@@ -67,11 +68,11 @@ class PartitionSampler(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from skrank import Lists
-    >>> from skrank._lists import Levels
+    >>> from skrank.losses import PMOP
     >>> lists = Lists([3])
-    >>> levels = Levels([2.0, 1.0, 1.0], lists)
+    >>> prepared = PMOP("geometric").prepare(np.array([2.0, 1.0, 1.0]), lists)
     >>> sampler = PartitionSampler(n_steps=100_000)
-    >>> gradient = sampler.draw(np.zeros(3), levels, lists, Streams(seed=0, step=0))
+    >>> gradient = sampler.draw(np.zeros(3), prepared, lists, Streams(seed=0, step=0))
     >>> gradient.round(1)  # 1/3 + 0 - 1, and 1/3 + 1/2 - 1/2 twice
     array([-0.7,  0.3,  0.3])
     """
@@ -81,16 +82,17 @@ class PartitionSampler(BaseEstimator):
         self.n_steps = n_steps
         self.max_tie_size = max_tie_size
 
-    def draw(self, scores: Floats, prepared: Any, lists: Lists, rng: Streams) -> Floats:
+    def draw(
+        self, scores: Floats, prepared: Prepared, lists: Lists, rng: Streams
+    ) -> Floats:
         """Return a draw of the gradient in the scores, (n_rows,).
 
         Parameters
         ----------
         scores : ndarray of shape (n_rows,)
             Scores.
-        prepared : Levels
-            The levels of each list, or whatever has their ``order``, ``starts`` and
-            ``offsets``.
+        prepared : Prepared
+            What :meth:`~skrank.losses.PMOP.prepare` returned for these lists.
         lists : Lists
             The lists.
         rng : Streams
@@ -101,11 +103,12 @@ class PartitionSampler(BaseEstimator):
         gradient : ndarray of shape (n_rows,)
             The draw; it sums to 0 in each list.
         """
+        levels = prepared.partitions.levels
         return contrast(
             scores,
-            prepared.order,
-            prepared.starts,
-            prepared.offsets,
+            levels.order,
+            levels.starts,
+            levels.offsets,
             size_weights(int(lists.sizes.max()), self.max_tie_size),
             self.rule == "metropolis",
             self.n_steps,

@@ -9,10 +9,11 @@ from scipy.stats import chisquare
 from skrank._kernels.sampling import log_odds, random_words, stream_state, thresholds
 
 from skrank import Lists
-from skrank._lists import Levels
+from skrank.losses import PMOP
 from skrank.losses._samplers import PartitionSampler, Streams, size_weights
 
 MASK = 2**64 - 1
+prepare = PMOP("geometric").prepare
 
 
 def mix(z):
@@ -137,9 +138,9 @@ def test_a_sweep_is_as_many_moves_as_rows(rule):
     # Many lists that start at rows 0 and 2; the level below has one row: no chain.
     n_lists = 50_000
     lists = Lists(np.full(n_lists, 3))
-    levels = Levels(np.tile(y, n_lists), lists)
+    prepared = prepare(np.tile(y, n_lists), lists)
     sampler = PartitionSampler(rule)
-    draws = sampler.draw(np.tile(scores, n_lists), levels, lists, Streams(0, 0))
+    draws = sampler.draw(np.tile(scores, n_lists), prepared, lists, Streams(0, 0))
     inside = draws.reshape(n_lists, 3) > [-0.499, 0.001, -0.499]
     code = inside @ [1, 2, 4]
     counts = [np.sum(code == sum(2**i for i in subset)) for subset in subsets]
@@ -166,9 +167,9 @@ def test_long_chains_have_the_exact_gradient_as_their_mean(rule, max_tie_size):
     rng = np.random.default_rng(2)
     scores, y = 1.5 * rng.standard_normal(8), np.array([1.0, 0, 2, 1, 2, 0, 3, 1])
     n_lists, lists = 400, Lists(np.full(400, 8))
-    levels = Levels(np.tile(y, n_lists), lists)
+    prepared = prepare(np.tile(y, n_lists), lists)
     sampler = PartitionSampler(rule, 300, max_tie_size)
-    draws = sampler.draw(np.tile(scores, n_lists), levels, lists, Streams(0, 0))
+    draws = sampler.draw(np.tile(scores, n_lists), prepared, lists, Streams(0, 0))
     draws = draws.reshape(n_lists, 8)
     assert_allclose(draws.sum(axis=1), 0.0, atol=1e-13)
     error = draws.std(axis=0, ddof=1) / np.sqrt(n_lists)
@@ -187,7 +188,7 @@ def test_draws_depend_on_place_and_step_but_not_on_blocks():
     def draw(first, last, step=4):
         part, rows = lists.part(first, last), slice(*lists.offsets[[first, last]])
         streams = Streams(9, step, rows.start)
-        return sampler.draw(scores[rows], Levels(y[rows], part), part, streams)
+        return sampler.draw(scores[rows], prepare(y[rows], part), part, streams)
 
     whole = draw(0, 4)
     assert_array_equal(whole, np.concatenate((draw(0, 1), draw(1, 3), draw(3, 4))))
@@ -196,8 +197,8 @@ def test_draws_depend_on_place_and_step_but_not_on_blocks():
 
 def test_lists_of_one_row_and_last_single_rows_have_no_chain():
     lists = Lists([1, 2])
-    levels = Levels(np.array([3.0, 1.0, 0.0]), lists)
-    draw = PartitionSampler(n_steps=3).draw(np.zeros(3), levels, lists, Streams(0, 0))
+    prepared = prepare(np.array([3.0, 1.0, 0.0]), lists)
+    draw = PartitionSampler(n_steps=3).draw(np.zeros(3), prepared, lists, Streams(0, 0))
     assert draw[0] == 0.0
     assert_allclose(draw[1:].sum(), 0.0, atol=1e-15)
 
@@ -206,9 +207,9 @@ def test_lists_of_one_row_and_last_single_rows_have_no_chain():
 @pytest.mark.parametrize("size", [700.0, 1e5, 1e300])
 def test_scores_far_apart_leave_the_best_row_alone(rule, size):
     lists = Lists([4])
-    levels = Levels(np.array([1.0, 0.0, 0.0, 1.0]), lists)
+    prepared = prepare(np.array([1.0, 0.0, 0.0, 1.0]), lists)
     scores = size * np.array([1.0, 0.0, -1.0, 0.5])
     sampler = PartitionSampler(rule, 200)
-    draw = sampler.draw(scores, levels, lists, Streams(0, 0))
+    draw = sampler.draw(scores, prepared, lists, Streams(0, 0))
     # The top stage leaves row 0 alone, the second row 1.
     assert_allclose(draw, [0.5, 0.5, -0.5, -0.5], atol=0.1)
