@@ -150,11 +150,11 @@ def contrast(
     Rows are taken in ``order``, list by list, best level first. Level ``k`` of all
     holds the places ``level_starts[k] : level_starts[k + 1]``; list ``q`` holds the
     levels ``level_offsets[q] : level_offsets[q + 1]``. ``log_weights[m]`` belongs to
-    subsets of m rows, -inf to the empty one. For each level a chain over
-    subsets of the rows of that level and below starts at the level itself and runs
-    ``n_steps`` sweeps, a sweep being as many visits of random rows as there are rows.
-    A row's gradient is the mean of 1 / |S| over the subsets at the ends of sweeps that
-    hold it, less 1 / |level| for its own level.
+    subsets of m rows, -inf to the empty one. For each level a chain over subsets of the
+    rows of that level and below starts at the level itself and runs ``n_steps`` sweeps,
+    a sweep being as many visits of random rows as there are rows. A row's gradient is
+    the mean over sweeps of 1 / |S| if the subset S at the end of the sweep holds it,
+    less 1 / |level| for its own level.
     """
     cdef Py_ssize_t n_rows = scores.shape[0], n_lists = level_offsets.shape[0] - 1
     cdef Py_ssize_t q, k, i, begin, end, start, stop, longest = 0
@@ -212,7 +212,7 @@ cdef void _run_chain(
     Py_ssize_t n_rows,
     Py_ssize_t n,
     Py_ssize_t *rows,
-    double *x,
+    double *changes,
     const double *inverse,
     const double *log_weights,
     bint metropolis,
@@ -222,34 +222,35 @@ cdef void _run_chain(
 ) noexcept nogil:
     """Run a chain from the first n rows, and add what its sweeps find to a gradient.
 
-    The chosen rows are the first n of ``rows``, their scores the first n of ``x``: a
-    move swaps a row with the one at the border, and moves the border.
+    The chosen rows are the first n of ``rows``: a move swaps a row with the one at the
+    border, and moves the border. ``changes`` holds what flipping each of ``rows`` adds
+    to the total of the chosen scores: the scores, negative for those chosen.
     """
-    cdef Py_ssize_t sweep, move, i, n_then, place, row
-    cdef double total, total_then, now, then, share, score, change
-    cdef Py_ssize_t inside, flip
+    cdef Py_ssize_t sweep, move, i, step, flip, place, row
+    cdef double change, share
+    cdef double[2] totals, targets  # before a move and after
+    for i in range(n):
+        changes[i] = -changes[i]
     for sweep in range(n_steps):
         # Afresh for each sweep, so that rounding does not add up.
-        total = 0.0
+        totals[0] = 0.0
         for i in range(n):
-            total += x[i]
-        now = _log_target(n, total, inverse, log_weights)
+            totals[0] -= changes[i]
+        targets[0] = _log_target(n, totals[0], inverse, log_weights)
         for move in range(n_rows):
-            # No branch depends on what is drawn: half would be guessed wrong.
+            # By indices and masks, since half of the branches on what is drawn would
+            # be guessed wrong.
             i = _below(stream, n_rows)
-            score, row = x[i], rows[i]
-            inside = i < n
-            n_then = n + 1 - 2 * inside
-            change = score * (1 - 2 * inside)
-            total_then = total + change
-            then = _log_target(n_then, total_then, inverse, log_weights)
-            flip = then - now > _threshold(_uniform(stream), metropolis)
-            place = i + flip * (n - inside - i)
-            x[i], rows[i] = x[place], rows[place]
-            x[place], rows[place] = score, row
-            n += flip * (n_then - n)
-            total += flip * change
-            now = _log_target(n, total, inverse, log_weights)
+            change, row = changes[i], rows[i]
+            step = 1 - 2 * (i < n)
+            totals[1] = totals[0] + change
+            targets[1] = _log_target(n + step, totals[1], inverse, log_weights)
+            flip = targets[1] - targets[0] > _threshold(_uniform(stream), metropolis)
+            place = i + ((n - (i < n) - i) & -flip)
+            changes[i], rows[i] = changes[place], rows[place]
+            changes[place], rows[place] = change * (1 - 2 * flip), row
+            n += step & -flip
+            totals[0], targets[0] = totals[flip], targets[flip]
         share = inverse[n] / n_steps
         for i in range(n):
             gradient[rows[i]] += share
