@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -48,6 +49,7 @@ class SampledObjective(LinearObjective):
         weights: Floats | None = None,
         normalize: str | None = None,
         rows: Indices | None = None,
+        constant: NDArray[np.bool_] | None = None,
         n_jobs: int = 1,
     ) -> None:
         # The penalty is no part of the draws: `ascend` takes it exactly.
@@ -60,10 +62,11 @@ class SampledObjective(LinearObjective):
             weights=weights,
             normalize=normalize,
             rows=rows,
+            constant=constant,
             n_jobs=n_jobs,
         )
         self.penalty, self.sampler, self.seed = alpha, sampler, seed
-        self.y, self.lists, self.weights = y, lists, weights
+        self.y, self.weights = y, weights
         self.normalize, self.rows = normalize, rows
         self.step = 0
 
@@ -83,6 +86,7 @@ class SampledObjective(LinearObjective):
         weights = self.weights
         if weights is None:
             weights = np.ones(len(self.lists))
+        weights = weights / weights.max()  # the sum of huge weights overflows
         counted = rng.permutation(np.flatnonzero(weights > 0))
         n_batches = -(-len(counted) // size)
         dealt = np.array_split(counted, n_batches)
@@ -111,6 +115,7 @@ class SampledObjective(LinearObjective):
             weights=None if self.weights is None else self.weights[chosen],
             normalize=self.normalize,
             rows=rows,
+            constant=self.constant,
             n_jobs=self.n_jobs,
         )
 
@@ -225,6 +230,6 @@ def ascend(
             f"opposite directions. Lower learning_rate (now {learning_rate:g}) or "
             "scale X, for example with StandardScaler.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=6,  # the caller of fit, which scikit-learn wraps
         )
     return Solution(mean, np.nan, max_iter)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -91,6 +92,25 @@ def test_chains_are_refused_where_they_are_of_no_use(data, inference):
         PMOPRanker("arithmetic", inference).fit(*data)
     with pytest.raises(ValueError, match="cannot move at all"):
         PMOPRanker("geometric", inference, max_tie_size=1).fit(*data)
+
+
+def test_steps_that_overshoot_are_told_where_fit_is_called(data):
+    X, y, groups = data
+    with pytest.warns(ConvergenceWarning, match="PMOPRanker: steps overshoot") as told:
+        chain(max_iter=100, alpha=0.0).fit(100 * X, y, groups)
+    assert told[0].filename == __file__
+
+
+def test_features_that_cannot_rank_have_no_weight(data):
+    X, y, groups = data
+    for batch_size in (None, 20):
+        with pytest.warns(UserWarning, match="1 of 7 features are constant"):
+            ranker = chain(batch_size=batch_size).fit(
+                np.column_stack((X, 1e3 * groups + 0.1)), y, groups
+            )
+        assert ranker.coef_[6] == 0.0
+        found = chain(batch_size=batch_size).fit(X, y, groups).coef_
+        assert_allclose(ranker.coef_[:6], found, rtol=1e-9)
 
 
 def test_progress_names_the_ranker(data, capsys):
