@@ -270,9 +270,7 @@ class LinearObjective:
         buffer = self._buffer(blocks)
         for block in blocks:
             X, X_transposed = block.features(buffer)
-            result = self.loss.value_and_gradient(
-                X.dot(coef), block.prepared, block.lists, *given
-            )
+            result = self._of_block(block, X.dot(coef), *given)
             value += float(result[0] @ block.factors)
             if given:
                 in_extra += block.factors @ result[2]
@@ -284,6 +282,10 @@ class LinearObjective:
             else:
                 row_gradient[block.start : block.stop] = slope
         return value, gradient
+
+    def _of_block(self, block: Block, scores: Floats, *given: Floats) -> Any:
+        """Return the loss and its gradients at a block's scores."""
+        return self.loss.value_and_gradient(scores, block.prepared, block.lists, *given)
 
     def spread(self) -> Floats:
         """Return the mean range of each feature inside a list, from a few rows.

@@ -57,21 +57,24 @@ def run(capsys):
     return run
 
 
+def table_lines(printed):
+    """Return the lines of the table, below its head, one for each ranker."""
+    head, rule, *lines = printed.split("\n\n")[2].splitlines()
+    assert head.startswith("ranker")
+    assert set(rule) == {"-"}
+    # A long name goes on in a second line, indented, after a comma or inside a word.
+    text = "\n".join(lines).replace(",\n  ", ", ").replace("\n  ", "")
+    return text.splitlines()
+
+
 def table(printed):
     """Return the cells without marks, by the name of the ranker, in order."""
-    lines = printed.split("\n\n")[2].splitlines()
-    assert set(lines[1]) == {"-"}
-    rows, begun = {}, ""
-    for line in lines[2:]:
-        found = re.fullmatch(r"(.+?)((?: +[\d.]+[*~]?| +-)+)", line)
-        if found is None:  # a long name goes on in the next line
-            begun += line.strip()
-            continue
-        name, cells = begun + found[1].lstrip(), found[2]
+    rows = {}
+    for line in table_lines(printed):
+        name, cells = re.fullmatch(r"(.+?)((?: +[\d.]+[*~]?| +-)+)", line).groups()
         rows[re.sub(r" ?\[\d+\]", "", name).rstrip()] = re.sub(
             "[*~]", "", cells
         ).split()
-        begun = ""
     return rows
 
 
@@ -138,8 +141,7 @@ def test_rows_are_sorted_by_the_metric_best_first(run, files):
 
 def test_the_best_of_each_column_is_marked(run, files):
     out = run(files[0], "--test", files[1])
-    lines = out.split("\n\n")[2].splitlines()[2:]
-    marked = [re.findall(r"(0\.\d{4})([*~ ])", line)[:4] for line in lines]
+    marked = [re.findall(r"(0\.\d{4})([*~ ])", line)[:4] for line in table_lines(out)]
     for column in range(4):
         values = [float(cells[column][0]) for cells in marked]
         starred = [float(c[column][0]) for c in marked if c[column][1] == "*"]

@@ -8,12 +8,15 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._kernels.partitions import IMPOSSIBLE
+from skrank._partitions import SubsetModel
 from skrank._solvers import LAST_DIGITS
 from skrank.linear_model._linear import LinearRanker
+from skrank.linear_model._partition_model import PartitionModelMixin
 from skrank.losses import DavidsonLuce
+from skrank.losses._samplers import size_weights
 
 
-class DavidsonLuceRanker(LinearRanker):
+class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
     r"""Linear ranker for lists with ties, which learns how likely ties of a size are.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.DavidsonLuce`,
@@ -94,7 +97,7 @@ class DavidsonLuceRanker(LinearRanker):
         "max_tie_size": [Interval(Integral, 1, None, closed="left"), None],
     }
     _parameter_constraints.pop("loss")
-    _compared = ({"tie_weights": "sizes"}, {"tie_weights": "slope"})
+    _compared = ({},)
 
     def __init__(
         self,
@@ -145,3 +148,11 @@ class DavidsonLuceRanker(LinearRanker):
         logs = objective.loss.log_weights(extra if len(extra) else None, longest)
         self.tie_weights_ = np.exp(logs)
         return solution
+
+    def _subset_model(self, longest):
+        """Return the model of a stage, for the methods on partitions."""
+        extra = self.extra_ if len(self.extra_) else None
+        learned = self._loss().log_weights(extra, longest)[:longest]
+        weights = size_weights(longest, len(learned))
+        weights[1 : len(learned) + 1] = np.where(learned > IMPOSSIBLE, learned, -np.inf)
+        return SubsetModel(False, weights)

@@ -48,7 +48,8 @@ class ListMLERanker(PlackettLuceMixin, LinearRanker):
         p-ListMLE :math:`2^{1-p} - 2^{1-n}`, or :math:`1 / \log_2(1 + p)`. Other
         ``ties`` take "uniform" alone, and raise otherwise.
     random_state : int, RandomState instance or None, default=None
-        Draws the order of tied rows for ``ties="random"``.
+        Draws what is left to chance: the order of tied rows for ``ties="random"``,
+        chains and batches for ``inference="gibbs"`` and "metropolis".
     alpha : float, default=0.1
         Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
     normalize : {None, "size", "terms"}, default=None

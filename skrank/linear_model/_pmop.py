@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
+from numbers import Integral, Real
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skrank._partitions import SubsetModel
 from skrank._solvers import LAST_DIGITS
+from skrank._stochastic import SampledObjective, ascend
 from skrank.linear_model._linear import LinearRanker
+from skrank.linear_model._partition_model import PartitionModelMixin
 from skrank.losses import PMOP, ListMLE
+from skrank.losses._samplers import PartitionSampler, size_weights
 
 # Of the decrease of the objective from zero weights: more is another optimum.
 OTHER_OPTIMUM = 1e-4
 
 
-class PMOPRanker(LinearRanker):
+class PMOPRanker(PartitionModelMixin, LinearRanker):
     r"""Linear ranker that maximises the likelihood of each list's levels of ties.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.PMOP`,
@@ -39,12 +45,28 @@ class PMOPRanker(LinearRanker):
         Weight of a subset of rows. "arithmetic": the mean of ``exp(score)``, so that
         one strong row is enough (PMOP-FD); linear time. "geometric": ``exp`` of the
         mean score. The same ``alpha`` is much stronger for it in long lists.
-    inference : {"exact"}, default="exact"
-        How the sum over subsets is done. "exact": all of them.
+    inference : {"exact", "gibbs", "metropolis"}, default="exact"
+        How the sum over subsets is done. "exact": all of them. With "geometric" also
+        by Markov chains that start at the levels, in time linear in a list's length:
+        "gibbs" (PMOP-Gibbs of [1]_) or "metropolis" (PMOP-MH). These climb by drawn
+        gradients for ``max_iter`` passes over the data, without a look at ``tol`` and
+        ``ftol``, and take the mean of the weights over the last quarter.
     max_tie_size : int, default=None
         Largest number of rows that a stage can take; data with more rows tied are
         refused. None: as many as there are or, where each size has a learned weight,
         as are tied in the data.
+    n_steps : int, default=1
+        Sweeps of a chain for one draw of the gradient, each of as many moves as rows
+        are left. More make the bias of short chains smaller; [1]_ takes 1 to 3.
+    learning_rate : float, default=0.1
+        Length of the steps along drawn gradients, as in [1]_. Suits features of unit
+        variance.
+    batch_size : int, default=None
+        Number of lists that a drawn gradient is the mean of; None means all. Smaller
+        batches need fewer passes.
+    random_state : int, RandomState instance or None, default=None
+        Draws what is left to chance: the order of tied rows for ``ties="random"``,
+        chains and batches for ``inference="gibbs"`` and "metropolis".
     alpha : float, default=0.1
         Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
     normalize : {None, "size", "terms"}, default=None
@@ -70,9 +92,9 @@ class PMOPRanker(LinearRanker):
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
     objective_ : float
-        Value of what was minimised, at the end.
+        Value of what was minimised, at the end; NaN with chains, which never need it.
     n_iter_ : int
-        Number of iterations of the solver, at least 1.
+        Number of iterations of the solver, at least 1; of passes with chains.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -93,22 +115,41 @@ class PMOPRanker(LinearRanker):
     >>> ranker = PMOPRanker(alpha=0.01).fit(X, y, groups)
     >>> ranker.score(X, y, groups)
     1.0
+
+    The settings of [1]_ are the defaults with chains:
+
+    >>> ranker = PMOPRanker("geometric", "gibbs", random_state=0).fit(X, y, groups)
+    >>> ranker.n_iter_
+    1000
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **LinearRanker._parameter_constraints,
         "potential": [StrOptions({"arithmetic", "geometric"})],
-        "inference": [StrOptions({"exact"})],
+        "inference": [StrOptions({"exact", "gibbs", "metropolis"})],
         "max_tie_size": [Interval(Integral, 1, None, closed="left"), None],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
     }
     _parameter_constraints.pop("loss")
-    _compared = ({"potential": "arithmetic"}, {"potential": "geometric"})
+    _compared = (
+        {"potential": "arithmetic"},
+        {"potential": "geometric"},
+        {"potential": "geometric", "inference": "gibbs"},
+        {"potential": "geometric", "inference": "metropolis"},
+    )
 
     def __init__(
         self,
         potential="arithmetic",
         inference="exact",
         max_tie_size=None,
+        n_steps=1,
+        learning_rate=0.1,
+        batch_size=None,
+        random_state=None,
         *,
         alpha=0.1,
         normalize=None,
@@ -132,12 +173,35 @@ class PMOPRanker(LinearRanker):
         self.potential = potential
         self.inference = inference
         self.max_tie_size = max_tie_size
+        self.n_steps = n_steps
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.random_state = random_state
 
     def _loss(self):
+        if self.inference != "exact":
+            self._check_chains()
         return PMOP(self.potential, self.max_tie_size)
+
+    def _check_chains(self):
+        """Refuse chains where they are of no use or cannot move."""
+        if self.potential == "arithmetic":
+            raise ValueError(
+                f"PMOPRanker(inference={self.inference!r}) needs potential="
+                "'geometric'. With 'arithmetic' the exact sum over subsets takes "
+                "linear time already: use inference='exact'."
+            )
+        if self.max_tie_size == 1:
+            raise ValueError(
+                f"PMOPRanker(inference={self.inference!r}, max_tie_size=1): chains "
+                "move by way of ties, so they cannot move at all. Without ties the "
+                "model is ListMLERanker's: use that, or inference='exact'."
+            )
 
     def _solve(self, objective, objective_of):
         """Minimise from zero and, where there may be several optima, from ListMLE."""
+        if self.inference != "exact":
+            return self._climb(objective, objective_of)
         first = super()._solve(objective, objective_of)
         warm = self.warm_start and hasattr(self, "coef_")
         if self.potential == "geometric" or warm:
@@ -159,3 +223,29 @@ class PMOPRanker(LinearRanker):
                 stacklevel=4,
             )
         return best
+
+    def _climb(self, objective, objective_of):
+        """Climb by drawn gradients."""
+        rng = check_random_state(self.random_state)
+        drawn = SampledObjective(
+            *objective_of.args,
+            objective.loss,
+            sampler=PartitionSampler(self.inference, self.n_steps, self.max_tie_size),
+            seed=int(rng.randint(2**63 - 1, dtype=np.int64)),
+            **objective_of.keywords,
+        )
+        return ascend(
+            drawn,
+            self._start(drawn),
+            learning_rate=self.learning_rate,
+            max_iter=self.max_iter,
+            batch_size=self.batch_size,
+            random_state=rng,
+            verbose=int(self.verbose),
+            name="PMOPRanker",
+        )
+
+    def _subset_model(self, longest):
+        """Return the model of a stage, for the methods on partitions."""
+        weights = size_weights(longest, self.max_tie_size)
+        return SubsetModel(self.potential == "arithmetic", weights)

@@ -1,0 +1,274 @@
+"""What rankers over ordered partitions can tell besides scores."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from skrank._checks import equally_long, finite_column
+from skrank._groups import find_groups, group_rows
+from skrank._lists import Levels
+from skrank._partitions import (
+    Estimate,
+    PairProbabilities,
+    SubsetModel,
+    expected_levels,
+    pair_probabilities,
+    stage_probabilities,
+)
+
+
+class PartitionModelMixin:
+    """Mixin for fitted rankers whose loss is a likelihood of ordered partitions.
+
+    Stands left of :class:`~skrank.LinearRanker`. The sample space of a list of n rows
+    is all ordered partitions of the rows into levels, ties included: 3 for two rows,
+    13 for three. Probabilities of other models are comparable only where they are
+    over the same space; Plackett-Luce likelihoods take the sizes of ties as given.
+    """
+
+    def _subset_model(self, longest: int) -> SubsetModel:
+        """Return the fitted model of a stage of at most ``longest`` rows."""
+        raise NotImplementedError
+
+    def log_likelihood(self, X, y, groups=None):
+        """Return the log-probability of each list's labels, as an ordered partition.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features.
+        y : array-like of shape (n_rows,)
+            Labels, higher is better; only their order inside a list counts.
+        groups : array-like of shape (n_rows,), default=None
+            One group label a row; None takes the index level "groups" of ``y``.
+
+        Returns
+        -------
+        log_likelihood : ndarray of shape (n_lists,)
+            Natural logarithms, at most 0, in the order of
+            ``skrank.metrics.list_labels(groups)``.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ, or ``X`` or ``y`` are not finite.
+
+        Warns
+        -----
+        UserWarning
+            If ties have sizes that the fitted model gives no weight: the
+            log-likelihood of their lists is minus infinity.
+        """
+        scores, y, grouping = self._scored(X, y, groups, "log_likelihood")
+        values = -self._minus_log_likelihood(scores, y, grouping.lists)
+        n_impossible = int(np.sum(values == -np.inf))
+        if n_impossible:
+            warnings.warn(
+                f"{type(self).__name__}: {n_impossible} of {len(values)} lists have a "
+                "log-likelihood of minus infinity, since so many rows are tied in them "
+                "as the fitted model never ties: max_tie_size is smaller, or no level "
+                "of this size was in the data of the fit.",
+                stacklevel=2,
+            )
+        order = grouping.label_order()
+        return values if order is None else values[order]
+
+    def partition_proba(self, X, y, groups=None):
+        """Return the probability of each list's labels, as an ordered partition.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features.
+        y : array-like of shape (n_rows,)
+            Labels, higher is better; only their order inside a list counts.
+        groups : array-like of shape (n_rows,), default=None
+            One group label a row; None takes the index level "groups" of ``y``.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_lists,)
+            In the order of ``skrank.metrics.list_labels(groups)``; tiny for long
+            lists, whose :meth:`log_likelihood` says more.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ, or ``X`` or ``y`` are not finite.
+        """
+        return np.exp(self.log_likelihood(X, y, groups))
+
+    def stage_proba(self, X, y, groups=None):
+        """Return the probability of each level, once the better ones are taken.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features.
+        y : array-like of shape (n_rows,)
+            Labels, higher is better; only their order inside a list counts.
+        groups : array-like of shape (n_rows,), default=None
+            One group label a row; None takes the index level "groups" of ``y``.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_rows,)
+            How likely the next stage takes just the rows of this row's level, given
+            that all better rows are gone. Equal for the rows of a level; the product
+            over levels is :meth:`partition_proba`.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ, or ``X`` or ``y`` are not finite.
+        """
+        scores, y, grouping = self._scored(X, y, groups, "stage_proba")
+        proba = stage_probabilities(
+            self._minus_log_likelihood, scores, y, grouping.lists
+        )
+        return grouping.scatter(proba)
+
+    def sample_partitions(self, X, groups, n_samples=1, random_state=None):
+        """Draw ordered partitions from the fitted model, exactly.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features.
+        groups : array-like of shape (n_rows,)
+            One group label a row.
+        n_samples : int, default=1
+            Number of draws.
+        random_state : int, RandomState instance or None, default=None
+            Where the random numbers come from.
+
+        Returns
+        -------
+        levels : ndarray of shape (n_samples, n_rows)
+            Level of each row inside its list, 1 the best. ``-levels[0]`` are labels
+            that can be fitted.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing or of another length than ``X``, ``X`` is not
+            finite, or ``n_samples`` is below 1.
+        """
+        scores, grouping, seed = self._to_draw(
+            X, groups, n_samples, 1, random_state, "sample_partitions"
+        )
+        model = self._subset_model(int(grouping.lists.sizes.max()))
+        levels = model.draw(scores, grouping.lists, n_samples, seed)
+        return grouping.scatter(levels.T).T
+
+    def expected_level(self, X, groups, n_samples=1000, random_state=None):
+        """Return the expected level of each row inside its list, 1 the best.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features.
+        groups : array-like of shape (n_rows,)
+            One group label a row.
+        n_samples : int, default=1000
+            Number of draws for lists of more than 12 rows; others are exact.
+        random_state : int, RandomState instance or None, default=None
+            Where the random numbers come from.
+
+        Returns
+        -------
+        value : ndarray of shape (n_rows,)
+            Expected levels.
+        standard_error : ndarray of shape (n_rows,)
+            Standard errors of sampled ones, 0 for exact ones.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing or of another length than ``X``, ``X`` is not
+            finite, or ``n_samples`` is below 2.
+        """
+        scores, grouping, seed = self._to_draw(
+            X, groups, n_samples, 2, random_state, "expected_level"
+        )
+        model = self._subset_model(int(grouping.lists.sizes.max()))
+        found = expected_levels(scores, grouping.lists, model, n_samples, seed)
+        return Estimate(*(grouping.scatter(values) for values in found))
+
+    def pairwise_proba(self, X, groups, n_samples=1000, random_state=None):
+        """Return how likely rows win, tie or lose against each other row of a list.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features.
+        groups : array-like of shape (n_rows,)
+            One group label a row.
+        n_samples : int, default=1000
+            Number of draws for lists of more than 12 rows; others are exact.
+        random_state : int, RandomState instance or None, default=None
+            Where the random numbers come from.
+
+        Returns
+        -------
+        first, second : ndarray of shape (n_pairs,)
+            Row numbers of each pair inside a list, each pair once.
+        proba : ndarray of shape (n_pairs, 3)
+            Probabilities that the first row's level is better, the same, or worse.
+        standard_error : ndarray of shape (n_pairs, 3)
+            Standard errors of sampled ones, 0 for exact ones.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing or of another length than ``X``, ``X`` is not
+            finite, or ``n_samples`` is below 2.
+        """
+        scores, grouping, seed = self._to_draw(
+            X, groups, n_samples, 2, random_state, "pairwise_proba"
+        )
+        model = self._subset_model(int(grouping.lists.sizes.max()))
+        found = pair_probabilities(scores, grouping.lists, model, n_samples, seed)
+        if grouping.rows is None:
+            return found
+        first, second = grouping.rows[found.first], grouping.rows[found.second]
+        return PairProbabilities(first, second, found.proba, found.standard_error)
+
+    def _minus_log_likelihood(self, scores, y, lists):
+        """Return the fitted loss of each list, infinite for impossible ties."""
+        impossible = self._impossible(y, lists)
+        # Such a list without ties, so that the loss sees only sizes it knows.
+        y = np.where(lists.expand(impossible), np.arange(lists.n_rows), y)
+        loss = self._loss()
+        given = (self.extra_,) if len(self.extra_) else ()
+        prepared = loss.prepare(y, lists)
+        values = loss.value_and_gradient(scores, prepared, lists, *given)[0]
+        return np.where(impossible, np.inf, values)
+
+    def _impossible(self, y, lists):
+        """Return which lists have a level of a size that the model never takes."""
+        levels = Levels(y, lists)
+        weights = self._subset_model(int(lists.sizes.max())).log_weights
+        none = weights[levels.sizes] == -np.inf
+        return np.logical_or.reduceat(none, levels.offsets[:-1])
+
+    def _scored(self, X, y, groups, method):
+        """Return scores and labels in the order of the lists, and the grouping."""
+        groups = find_groups(y, groups, f"{type(self).__name__}.{method}")
+        scores, y = self.predict(X), finite_column(y, "y")
+        equally_long(scores, y, ("X", "y"))
+        grouping = group_rows(groups, len(y))
+        return grouping.gather(scores), grouping.gather(y), grouping
+
+    def _to_draw(self, X, groups, n_samples, fewest, random_state, method):
+        """Return scores in the order of the lists, the grouping, and a seed."""
+        if n_samples < fewest:
+            raise ValueError(f"n_samples must be at least {fewest}, got {n_samples!r}.")
+        scores = self.predict(X)
+        groups = find_groups(None, groups, f"{type(self).__name__}.{method}")
+        grouping = group_rows(groups, len(scores))
+        seed = check_random_state(random_state).randint(2**63 - 1, dtype=np.int64)
+        return grouping.gather(scores), grouping, int(seed)
