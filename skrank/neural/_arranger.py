@@ -1,0 +1,173 @@
+"""The arranger: a pointer decoder that places one candidate after the other."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+State = tuple[Tensor, Tensor]
+
+
+class Arranger(nn.Module):
+    r"""Score candidates at each place, given those placed before.
+
+    .. math::
+
+        s^i_d = v \cdot \tanh(W_h h_d + W_g g_i), \qquad
+        P(\pi) = \prod_i \frac{\exp s^i_{\pi_i}}
+            {\sum_{d \notin \pi_{<i}} \exp s^i_d}
+
+    with g_i the state of an LSTM that starts at the user vector with cell 0 and reads,
+    before place i, the vector h of the candidate placed at i - 1 (zeros at first) and
+    the place i as a one-hot vector.
+
+    Parameters
+    ----------
+    hidden_size : int
+        Size of h, u and g.
+    n_places : int
+        Length of the one-hot vector; later places count as the last.
+    """
+
+    def __init__(self, hidden_size: int, n_places: int) -> None:
+        super().__init__()
+        self.n_places = n_places
+        self.lstm = nn.LSTM(hidden_size + n_places, hidden_size, batch_first=True)
+        self.of_row = nn.Linear(hidden_size, hidden_size, bias=False)  # W_h
+        self.of_state = nn.Linear(hidden_size, hidden_size)  # W_g
+        self.v = nn.Linear(hidden_size, 1, bias=False)
+
+    def score(self, rows: Tensor, states: Tensor) -> Tensor:
+        """Return scores (n_lists, n_states, n_rows) of W_h h and states g."""
+        pointed = torch.tanh(rows[:, None] + self.of_state(states)[:, :, None])
+        return self.v(pointed)[..., 0]
+
+    def one_hot(self, first: int, stop: int, like: Tensor) -> Tensor:
+        """Return the places from ``first`` to ``stop`` - 1 as one-hot vectors."""
+        place = torch.arange(first, stop, device=like.device)
+        place = place.clamp(max=self.n_places - 1)
+        return nn.functional.one_hot(place, self.n_places).to(like.dtype)
+
+    def forward(self, ordered: Tensor, user: Tensor) -> Tensor:
+        """Return the scores at each place when the rows are placed in their order.
+
+        Parameters
+        ----------
+        ordered : Tensor of shape (n_lists, longest, H)
+            Vectors h in the order of an arrangement.
+        user : Tensor of shape (n_lists, H)
+            User vectors.
+
+        Returns
+        -------
+        scores : Tensor of shape (n_lists, longest, longest)
+            By place and by candidate, in the order of the arrangement.
+        """
+        before = torch.zeros_like(ordered)
+        before[:, 1:] = ordered[:, :-1]
+        places = self.one_hot(0, ordered.shape[1], ordered)
+        places = places.expand(len(ordered), -1, -1)
+        states = self.lstm(torch.cat((before, places), -1), self.start(user))[0]
+        return self.score(self.of_row(ordered), states)
+
+    def start(self, user: Tensor) -> State:
+        """Return the state of the LSTM before anything is placed."""
+        return user[None].contiguous(), torch.zeros_like(user)[None]
+
+    def step(
+        self, rows: Tensor, place: int, before: Tensor, state: State
+    ) -> tuple[Tensor, State]:
+        """Return scores (n_lists, n_rows) at a place from 0, and the next state.
+
+        ``rows`` are W_h h, ``before`` (n_lists, H) is h of what was placed last.
+        """
+        here = self.one_hot(place, place + 1, before).expand(len(before), -1)
+        states, state = self.lstm(torch.cat((before, here), -1)[:, None], state)
+        return self.score(rows, states)[:, 0], state
+
+    @torch.no_grad()
+    def arrange(
+        self,
+        h: Tensor,
+        user: Tensor,
+        valid: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Place the best candidate at each place, or one drawn with its probability.
+
+        Parameters
+        ----------
+        h : Tensor of shape (n_lists, longest, H)
+            Vectors of the candidates.
+        user : Tensor of shape (n_lists, H)
+            User vectors.
+        valid : bool Tensor of shape (n_lists, longest)
+            Which candidates are no padding.
+        generator : torch.Generator, default=None
+            Draws; None takes the best.
+
+        Returns
+        -------
+        order : int Tensor of shape (n_lists, longest)
+            Candidate at each place; padding comes last.
+        scores : Tensor of shape (n_lists, longest, longest)
+            By place and by candidate, -inf for what was placed before and padding.
+        """
+        rows, state = self.of_row(h), self.start(user)
+        before, free = torch.zeros_like(user), torch.ones_like(valid)
+        numbers = torch.arange(len(h), device=h.device)
+        order, scores = [], []
+        for place in range(h.shape[1]):
+            given, state = self.step(rows, place, before, state)
+            left = free & valid
+            scores.append(given.masked_fill(~left, -torch.inf))
+            if generator is not None:
+                # Scores plus Gumbel noise: the largest is a draw from their softmax.
+                noise = torch.empty_like(given).exponential_(generator=generator)
+                given = given - torch.log(noise)
+            key = given.masked_fill(~left, -torch.inf)
+            # Where all rows are placed, padding follows in its order.
+            key = torch.where(left.any(1, keepdim=True), key, free.to(key.dtype))
+            chosen = key.argmax(1)
+            free[numbers, chosen] = False
+            before = h[numbers, chosen]
+            order.append(chosen)
+        return torch.stack(order, 1), torch.stack(scores, 1)
+
+
+def arrangement_loss(scores: Tensor, valid: Tensor, masked: str = "placed") -> Tensor:
+    r"""Return minus the log-probability of each list's arrangement.
+
+    .. math::
+
+        -\sum_i \Bigl( s^i_i - \log \sum_{d \in A_i} \exp s^i_d \Bigr)
+
+    with candidates numbered by the arrangement, and A_i those not placed before i:
+    the exact negative log-likelihood. With ``masked="previous"`` A_i is all but the
+    candidate placed at i - 1, as the paper's equation 16 reads literally. Where scores
+    do not depend on i, the first is the loss of ListMLE.
+
+    Parameters
+    ----------
+    scores : Tensor of shape (n_lists, longest, longest)
+        By place and by candidate, in the order of the arrangement.
+    valid : bool Tensor of shape (n_lists, longest)
+        Which candidates are no padding, in the order of the arrangement.
+    masked : {"placed", "previous"}, default="placed"
+        Which candidates cannot be chosen.
+
+    Returns
+    -------
+    loss : Tensor of shape (n_lists,)
+        In nats.
+    """
+    place = torch.arange(scores.shape[1], device=scores.device)
+    if masked == "placed":
+        open_ = place >= place[:, None]
+    else:
+        open_ = place != place[:, None] - 1
+    # At padding only the place itself is open, so that its term is 0, without NaN.
+    own = torch.eye(len(place), dtype=torch.bool, device=scores.device)
+    open_ = (open_ & valid[:, None, :] & valid[:, :, None]) | own
+    total = scores.masked_fill(~open_, -torch.inf).logsumexp(-1)
+    return (total - scores.diagonal(dim1=1, dim2=2)).sum(-1)

@@ -1,0 +1,150 @@
+"""Rows that belong to lists, such as what a user browsed before."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from skrank._groups import group_rows
+from skrank._lists import Floats, Indices
+
+
+class ListData:
+    """Rows of features for each list, by the label of the list.
+
+    Holds what a list has besides its candidates: the rows that a user browsed, in
+    order, or one row of a profile. It has neither length nor shape, on purpose:
+    scikit-learn's searches cut any metadata whose length happens to be the number of
+    rows, and hand on all else as it is. So one object serves all folds.
+
+    Parameters
+    ----------
+    rows : mapping from label to array-like of shape (n, n_features) or (n_features,)
+        The rows of each list, n of them, which may be 0: ``np.empty((0, n_features))``.
+        A flat array is one row. All have the same number of features.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of columns.
+
+    Raises
+    ------
+    TypeError
+        If ``rows`` is no mapping.
+    ValueError
+        If there is no list, a value is no finite table of numbers, or the numbers of
+        columns differ.
+
+    Examples
+    --------
+    >>> from skrank.neural import ListData
+    >>> browsed = ListData({"a": [[1.0, 0.0], [0.0, 1.0]], "b": [0.5, 0.5]})
+    >>> browsed
+    ListData(n_lists=2, n_features=2)
+    >>> browsed.rows_of("b")
+    array([[0.5, 0.5]])
+    """
+
+    __slots__ = ("_tables", "n_features")
+
+    def __init__(self, rows: Mapping[Hashable, Any]) -> None:
+        if not isinstance(rows, Mapping):
+            raise TypeError(
+                "ListData takes a dictionary from the label of a list to its rows, "
+                f"got {type(rows).__name__}. ListData.from_rows takes a table."
+            )
+        if not rows:
+            raise ValueError("ListData needs the rows of at least one list, got none.")
+        self._tables = {label: _table(label, given) for label, given in rows.items()}
+        widths = {table.shape[1] for table in self._tables.values()}
+        if len(widths) > 1:
+            raise ValueError(
+                "ListData needs the same number of features in every list, got "
+                f"{sorted(widths)}. A list without rows is np.empty((0, n_features))."
+            )
+        self.n_features: int = widths.pop()
+
+    @classmethod
+    def from_rows(cls, X: Any, groups: Any) -> ListData:
+        """Make one from a table and the label of each row's list.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows; those of one list keep their order.
+        groups : array-like of shape (n_rows,)
+            One group label a row, in any order.
+
+        Returns
+        -------
+        data : ListData
+            The rows by list.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is no table of finite numbers, or ``groups`` do not fit it.
+        """
+        table = _table("X", X)
+        grouping = group_rows(groups, len(table))
+        parts = np.split(grouping.gather(table), grouping.lists.starts[1:])
+        return cls(dict(zip(grouping.labels, parts, strict=True)))
+
+    def __repr__(self) -> str:
+        return f"ListData(n_lists={len(self._tables)}, n_features={self.n_features})"
+
+    def rows_of(self, label: Hashable) -> Floats:
+        """Return the rows of one list, shape (n, n_features); KeyError if unknown."""
+        return self._tables[label]
+
+    def gather(self, labels: Iterable[Hashable], name: str) -> tuple[Floats, Indices]:
+        """Return the rows of some lists one after the other, and each list's number.
+
+        Parameters
+        ----------
+        labels : iterable of length n_lists
+            Labels of the lists wanted.
+        name : str
+            What these rows are, for messages.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_rows, n_features)
+            The rows.
+        sizes : ndarray of int of shape (n_lists,)
+            Number of rows of each list.
+
+        Raises
+        ------
+        ValueError
+            If a list is unknown.
+        """
+        labels = list(labels)
+        missing = [label for label in labels if label not in self._tables]
+        if missing:
+            raise ValueError(
+                f"{name} has no rows for {len(missing)} of {len(labels)} lists, such "
+                f"as {missing[0]!r}. Labels must be those of groups; a list without "
+                "rows is np.empty((0, n_features))."
+            )
+        tables = [self._tables[label] for label in labels]
+        return np.concatenate(tables), np.array([len(table) for table in tables])
+
+
+def _table(label: Hashable, given: Any) -> Floats:
+    """Return rows as a finite float64 table."""
+    try:
+        table = np.atleast_2d(np.array(given, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"ListData: {label!r} holds no table of numbers.") from error
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise ValueError(
+            f"ListData: {label!r} must be a row or a table of rows, got shape "
+            f"{np.shape(given)}."
+        )
+    if not np.isfinite(table).all():
+        raise ValueError(f"ListData: {label!r} contains NaN or infinity.")
+    return table
