@@ -71,7 +71,10 @@ class RankingScorer(BaseEstimator):
     """
 
     # Which estimator is scored is an argument here, not metadata.
-    __metadata_request__score = {"groups": True, "estimator": UNUSED}  # noqa: RUF012
+    __metadata_request__score = {  # noqa: RUF012
+        **{"groups": True, "history": True, "profile": True},
+        "estimator": UNUSED,
+    }
 
     _doc_link_module = "skrank"
 
@@ -80,11 +83,21 @@ class RankingScorer(BaseEstimator):
         self.greater_is_better = greater_is_better
         self.kwargs = kwargs
 
-    def __call__(self, estimator, X, y, groups=None, sample_weight=None):
+    def __call__(self, estimator, X, y, groups=None, sample_weight=None, **of_lists):
         """Return ``self.score`` of the same arguments."""
-        return self.score(estimator, X, y, groups=groups, sample_weight=sample_weight)
+        return self.score(estimator, X, y, groups, sample_weight, **of_lists)
 
-    def score(self, estimator, X, y, groups=None, sample_weight=None):
+    def score(
+        self,
+        estimator,
+        X,
+        y,
+        groups=None,
+        sample_weight=None,
+        *,
+        history=None,
+        profile=None,
+    ):
         """Return the metric of the order in which an estimator puts the rows.
 
         Parameters
@@ -99,6 +112,8 @@ class RankingScorer(BaseEstimator):
             One group label a row; None takes the index level "groups" of ``y``.
         sample_weight : array-like of shape (n_rows,), default=None
             Weight of each row's list, constant inside a list.
+        history, profile : skrank.neural.ListData, default=None
+            Data of each list, for models that ask for them in ``predict``.
 
         Returns
         -------
@@ -115,7 +130,8 @@ class RankingScorer(BaseEstimator):
         if sample_weight is not None:
             options["sample_weight"] = sample_weight
         # As an array, so that the metric does not compare the index once more.
-        scores = _predict(estimator, X, groups)
+        of_lists = {"groups": groups, "history": history, "profile": profile}
+        scores = _predict(estimator, X, of_lists)
         value = self.metric(np.asarray(y), scores, groups, **options)
         return value if self.greater_is_better else -value
 
@@ -338,15 +354,17 @@ def click_scorer(*, model, k=None, **kwargs):
     return make_ranking_scorer(click_score, model=model, k=k, **kwargs)
 
 
-def _predict(estimator, X, groups):
-    """Return scores; groups go along where the model's routing asks for them."""
+def _predict(estimator, X, of_lists):
+    """Return scores; what is known of lists goes to a model whose routing asks."""
     model = _without_search(estimator)
     asks = model
     if isinstance(model, Pipeline) and not _routing_is_on():
         # Without routing a pipeline hands what it gets to its last step only.
         asks = model.steps[-1][1]
-    if get_routing_for_object(asks).consumes("predict", ["groups"]):
-        return model.predict(X, groups=groups)
+    given = {name: value for name, value in of_lists.items() if value is not None}
+    wanted = get_routing_for_object(asks).consumes("predict", given)
+    if wanted:
+        return model.predict(X, **{name: given[name] for name in wanted})
     return estimator.predict(X)
 
 

@@ -345,7 +345,12 @@ def test_the_request_survives_clone_and_pickle():
         scorer = ndcg_scorer(k=3).set_score_request(groups="queries")
     for other in (clone(scorer), pickle.loads(pickle.dumps(scorer))):
         request = other.get_metadata_routing().score.requests
-        assert request == {"groups": "queries", "sample_weight": None}
+        assert request == {
+            "groups": "queries",
+            "sample_weight": None,
+            "history": True,
+            "profile": True,
+        }
     request = ndcg_scorer().get_metadata_routing().score.requests
     assert request == {"groups": True, "sample_weight": None}
 
