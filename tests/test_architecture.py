@@ -118,7 +118,9 @@ def wrong_arrows(name, tree, is_package):
 def wrong_optional(name, tree, is_package):
     """Return the optional packages that importing a module needs."""
     targets = imported(at_top_level(tree), name, is_package)
-    return sorted({target.split(".")[0] for target in targets} & OPTIONAL)
+    # skrank.neural is PyTorch, and says what to install where that is missing.
+    own = {"torch"} if unit_of(name) == "neural" else set()
+    return sorted({target.split(".")[0] for target in targets} & (OPTIONAL - own))
 
 
 def test_the_whole_package_is_looked_at():
@@ -172,3 +174,9 @@ def test_an_arrow_the_wrong_way_would_be_seen(name, code, units):
 )
 def test_an_optional_package_at_the_top_would_be_seen(code, packages):
     assert wrong_optional("skrank.a", ast.parse(code), False) == packages
+
+
+def test_torch_alone_is_free_to_the_neural_rankers():
+    tree = ast.parse("import torch, pandas")
+    assert wrong_optional("skrank.neural.a", tree, False) == ["pandas"]
+    assert wrong_optional("skrank.losses.a", tree, False) == ["pandas", "torch"]

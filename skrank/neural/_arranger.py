@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from skrank.neural._pointing import Pointing
+
 State = tuple[Tensor, Tensor]
 
 
@@ -37,18 +39,13 @@ class Arranger(nn.Module):
         self.of_state = nn.Linear(hidden_size, hidden_size)  # W_g
         self.v = nn.Linear(hidden_size, 1, bias=False)
 
-    def score(self, rows: Tensor, states: Tensor) -> Tensor:
-        """Return scores (n_lists, n_states, n_rows) of W_h h and states g."""
-        pointed = torch.tanh(rows[:, None] + self.of_state(states)[:, :, None])
-        return self.v(pointed)[..., 0]
-
     def one_hot(self, first: int, stop: int, like: Tensor) -> Tensor:
         """Return the places from ``first`` to ``stop`` - 1 as one-hot vectors."""
         place = torch.arange(first, stop, device=like.device)
         place = place.clamp(max=self.n_places - 1)
         return nn.functional.one_hot(place, self.n_places).to(like.dtype)
 
-    def forward(self, ordered: Tensor, user: Tensor) -> Tensor:
+    def forward(self, ordered: Tensor, user: Tensor, masked: str = "placed") -> Tensor:
         """Return the scores at each place when the rows are placed in their order.
 
         Parameters
@@ -57,18 +54,22 @@ class Arranger(nn.Module):
             Vectors h in the order of an arrangement.
         user : Tensor of shape (n_lists, H)
             User vectors.
+        masked : {"placed", "previous"}, default="placed"
+            Which scores :func:`arrangement_loss` will not read.
 
         Returns
         -------
         scores : Tensor of shape (n_lists, longest, longest)
-            By place and by candidate, in the order of the arrangement.
+            By place and by candidate, in the order of the arrangement; with "placed"
+            0 for candidates placed before.
         """
         before = torch.zeros_like(ordered)
         before[:, 1:] = ordered[:, :-1]
         places = self.one_hot(0, ordered.shape[1], ordered)
         places = places.expand(len(ordered), -1, -1)
         states = self.lstm(torch.cat((before, places), -1), self.start(user))[0]
-        return self.score(self.of_row(ordered), states)
+        rows, states = self.of_row(ordered), self.of_state(states)
+        return Pointing.apply(rows, states, self.v.weight[0], masked == "placed")
 
     def start(self, user: Tensor) -> State:
         """Return the state of the LSTM before anything is placed."""
@@ -83,7 +84,7 @@ class Arranger(nn.Module):
         """
         here = self.one_hot(place, place + 1, before).expand(len(before), -1)
         states, state = self.lstm(torch.cat((before, here), -1)[:, None], state)
-        return self.score(rows, states)[:, 0], state
+        return self.v(torch.tanh(rows + self.of_state(states)))[..., 0], state
 
     @torch.no_grad()
     def arrange(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import torch
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
@@ -57,6 +59,7 @@ class NeuralRanker(RankerMixin, BaseEstimator):
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_epochs_no_change": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
         "device": [str],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -143,7 +146,8 @@ class NeuralRanker(RankerMixin, BaseEstimator):
 
         device = torch.device(self.device)
         # Seeds torch for this fit alone: dropout and first weights use its own state.
-        with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        seeded = torch.random.fork_rng([device] if device.type == "cuda" else [])
+        with seeded, threads(self.n_jobs):
             torch.manual_seed(rng.randint(np.iinfo(np.int32).max))
             head, target = self._model(y, lists, rng)
             network = nn.ModuleDict({"reader": self._reader(X), "head": head})
@@ -193,8 +197,7 @@ class NeuralRanker(RankerMixin, BaseEstimator):
         grouping, tables = self._seen(X, groups, history, profile, "predict")
         scores = np.empty(grouping.lists.n_rows)
         for numbers, batch, network in self._batches(tables):
-            with torch.no_grad():
-                padded = self._predict(network, batch)
+            padded = self._predict(network, batch)
             place_rows(scores, padded, batch, grouping.lists, numbers)
         return grouping.scatter(scores)
 
@@ -335,8 +338,20 @@ class NeuralRanker(RankerMixin, BaseEstimator):
             network = copy.deepcopy(network).to(device)
         network.eval()
         by_size = np.argsort(tables.candidates.sizes, kind="stable")
-        for numbers in batches_of(by_size, self.batch_size):
-            yield numbers, tables.batch(numbers), network
+        with torch.no_grad(), threads(self.n_jobs):
+            for numbers in batches_of(by_size, self.batch_size):
+                yield numbers, tables.batch(numbers), network
+
+
+@contextmanager
+def threads(n_jobs):
+    """Use so many threads inside: small networks lose time with more than one."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(effective_n_jobs(n_jobs))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def place_rows(out, padded, batch, lists, numbers):

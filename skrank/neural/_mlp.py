@@ -94,6 +94,9 @@ class MLPRanker(NeuralRanker):
         Share of the lists set apart.
     n_epochs_no_change : int, default=10
         Epochs to wait for a better validation loss.
+    n_jobs : int, default=None
+        Number of threads on the CPU; None means 1, which small networks run fastest
+        with, -1 all cores.
     device : str, default="cpu"
         Where to compute, such as "cuda".
     random_state : int, RandomState instance or None, default=None
@@ -154,6 +157,7 @@ class MLPRanker(NeuralRanker):
         early_stopping=False,
         validation_fraction=0.1,
         n_epochs_no_change=10,
+        n_jobs=None,
         device="cpu",
         random_state=None,
         verbose=0,
@@ -170,6 +174,7 @@ class MLPRanker(NeuralRanker):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_epochs_no_change = n_epochs_no_change
+        self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state
         self.verbose = verbose

@@ -93,7 +93,7 @@ def order_loss(
 ) -> Tensor:
     """Return minus the log-probability of candidates in an order, (n_lists,)."""
     index = torch.as_tensor(order, device=h.device)[..., None].expand_as(h)
-    return arrangement_loss(arranger(h.gather(1, index), user), valid, masked)
+    return arrangement_loss(arranger(h.gather(1, index), user, masked), valid, masked)
 
 
 class STARanker(NeuralRanker):
@@ -158,6 +158,9 @@ class STARanker(NeuralRanker):
         Share of the lists set apart.
     n_epochs_no_change : int, default=10
         Epochs to wait for a better validation loss.
+    n_jobs : int, default=None
+        Number of threads on the CPU; None means 1, which small networks run fastest
+        with, -1 all cores.
     device : str, default="cpu"
         Where to compute, such as "cuda".
     random_state : int, RandomState instance or None, default=None
@@ -226,6 +229,7 @@ class STARanker(NeuralRanker):
         early_stopping=False,
         validation_fraction=0.1,
         n_epochs_no_change=10,
+        n_jobs=None,
         device="cpu",
         random_state=None,
         verbose=0,
@@ -245,6 +249,7 @@ class STARanker(NeuralRanker):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_epochs_no_change = n_epochs_no_change
+        self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -287,7 +292,7 @@ class STARanker(NeuralRanker):
         ranks = np.empty(lists.n_rows, dtype=np.intp)
         scores = {}
         for numbers, batch, network in self._batches(tables):
-            h, user = _read(network, batch)
+            h, user = network["reader"](batch)
             order, given = network["head"].arrange(h, user, batch.valid)
             place_rows(ranks, _ranks(order), batch, lists, numbers)
             for number, table in zip(numbers, given.cpu().numpy(), strict=True):
@@ -347,7 +352,7 @@ class STARanker(NeuralRanker):
         generator.manual_seed(int(rng.randint(np.iinfo(np.int32).max)))
         ranks = np.empty((n_samples, grouping.lists.n_rows), dtype=np.intp)
         for numbers, batch, network in self._batches(tables):
-            h, user = _read(network, batch)
+            h, user = network["reader"](batch)
             for draw in ranks:
                 order, _ = network["head"].arrange(h, user, batch.valid, generator)
                 place_rows(draw, _ranks(order), batch, grouping.lists, numbers)
@@ -422,12 +427,9 @@ class STARanker(NeuralRanker):
         order = levels.order - lists.expand(lists.starts)
         values = np.empty(lists.n_lists)
         for numbers, batch, network in self._batches(tables):
-            h, user = _read(network, batch)
+            h, user = network["reader"](batch)
             places = padded_order(order, lists, numbers)
-            with torch.no_grad():
-                loss = order_loss(
-                    network["head"], h, user, batch.valid, places, "placed"
-                )
+            loss = order_loss(network["head"], h, user, batch.valid, places, "placed")
             values[numbers] = -loss.cpu().numpy()
         weights = list_weights(sample_weight, grouping)
         if average is None:
@@ -451,14 +453,9 @@ class STARanker(NeuralRanker):
         return Arranger(self.hidden_size, n_places), target
 
     def _predict(self, network, batch):
-        h, user = _read(network, batch)
+        h, user = network["reader"](batch)
         order, _ = network["head"].arrange(h, user, batch.valid)
         return -_ranks(order).to(torch.float64)
-
-
-@torch.no_grad()
-def _read(network: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-    return network["reader"](batch)
 
 
 def _ranks(order: Tensor) -> Tensor:

@@ -1,0 +1,166 @@
+"""The reader: formulas by loops, order of history, sets of candidates, padding."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="skrank.neural needs PyTorch")
+
+from skrank.neural._batches import Batch, Ragged, drawn_batches  # noqa: E402
+from skrank.neural._reader import Reader  # noqa: E402
+
+H, N_FEATURES, N_HISTORY, N_PROFILE = 4, 3, 2, 2
+
+
+def reader(set_encoder="attention", history_encoder="lstm", profile=True):
+    torch.manual_seed(0)
+    made = Reader(
+        N_FEATURES, N_HISTORY, N_PROFILE if profile else None, H,
+        set_encoder, history_encoder, 0.0,
+    )  # fmt: skip
+    return made.double()
+
+
+def lists(sizes, n_browsed, seed=0, longest=None, longest_history=None):
+    """Return a batch, its padding 0."""
+    rng = np.random.default_rng(seed)
+    sizes, n_browsed = torch.tensor(sizes), torch.tensor(n_browsed)
+    longest = longest or int(sizes.max())
+    longest_history = longest_history or max(int(n_browsed.max()), 1)
+    valid = torch.arange(longest) < sizes[:, None]
+    browsed = torch.arange(longest_history) < n_browsed[:, None]
+    candidates = torch.zeros(len(sizes), longest, N_FEATURES, dtype=torch.float64)
+    history = torch.zeros(len(sizes), longest_history, N_HISTORY, dtype=torch.float64)
+    profile = torch.zeros(len(sizes), N_PROFILE, dtype=torch.float64)
+    for number in range(len(sizes)):  # list by list, so that a list is the same alone
+        for table, rows in [(candidates, valid), (history, browsed)]:
+            shape = int(rows[number].sum()), table.shape[2]
+            table[number, rows[number]] = torch.tensor(rng.standard_normal(shape))
+        profile[number] = torch.tensor(rng.standard_normal(N_PROFILE))
+    return Batch(candidates, valid, history, n_browsed, profile)
+
+
+def sigmoid(x):
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+@torch.no_grad()
+def test_the_reader_follows_the_formulas_written_as_loops():
+    net, batch = reader(), lists([3], [2])
+    p = {name: value.numpy() for name, value in net.state_dict().items()}
+    u = p["profile.weight"] @ batch.profile[0].numpy() + p["profile.bias"]
+    cell = np.zeros(H)
+    for row in batch.history[0].numpy():
+        gates = p["lstm.weight_ih_l0"] @ row + p["lstm.bias_ih_l0"]
+        gates = gates + p["lstm.weight_hh_l0"] @ u + p["lstm.bias_hh_l0"]
+        i, f, g, o = np.split(gates, 4)
+        cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
+        u = sigmoid(o) * np.tanh(cell)
+    rows = [np.concatenate((x, u)) for x in batch.candidates[0].numpy()]
+    m = [np.tanh(p["message.weight"] @ row + p["message.bias"]) for row in rows]
+    for d, row in enumerate(rows):
+        match = [
+            (p["query.weight"] @ m[d]) @ (p["key.weight"] @ other) / np.sqrt(H)
+            for other in m
+        ]
+        alpha = np.exp(match) / np.exp(match).sum()
+        seen = sum(a * other for a, other in zip(alpha, m, strict=True))
+        pre = p["output.weight"] @ np.concatenate((row, seen)) + p["output.bias"]
+        h, user = net(batch)
+        np.testing.assert_allclose(h[0, d].numpy(), np.maximum(pre, 0.0), atol=1e-13)
+        np.testing.assert_allclose(user[0].numpy(), u, atol=1e-13)
+
+
+@pytest.mark.parametrize("set_encoder", ["attention", "mlp"])
+@torch.no_grad()
+def test_permuted_candidates_have_permuted_vectors(set_encoder):
+    net, batch = reader(set_encoder), lists([5], [2])
+    order = [3, 0, 4, 1, 2]
+    permuted = Batch(
+        batch.candidates[:, order], batch.valid, batch.history, batch.n_browsed,
+        batch.profile,
+    )  # fmt: skip
+    torch.testing.assert_close(
+        net(permuted)[0], net(batch)[0][:, order], rtol=0, atol=1e-13
+    )
+
+
+@torch.no_grad()
+def test_only_attention_sees_the_other_candidates():
+    batch = lists([3], [2])
+    changed = batch.candidates.clone()
+    changed[0, 2] += 1.0
+    other = Batch(changed, batch.valid, batch.history, batch.n_browsed, batch.profile)
+    for set_encoder, sees in [("attention", True), ("mlp", False)]:
+        net = reader(set_encoder)
+        same = torch.equal(net(batch)[0][0, 0], net(other)[0][0, 0])
+        assert same is not sees
+
+
+@torch.no_grad()
+def test_the_lstm_reads_the_history_in_its_order_and_the_mean_does_not():
+    batch = lists([3], [4])
+    turned = Batch(
+        batch.candidates, batch.valid, batch.history.flip(1), batch.n_browsed,
+        batch.profile,
+    )  # fmt: skip
+    for history_encoder, in_order in [("lstm", True), ("mlp", False)]:
+        net = reader(history_encoder=history_encoder)
+        same = torch.allclose(net(batch)[1], net(turned)[1], rtol=0, atol=1e-13)
+        assert same is not in_order
+
+
+@pytest.mark.parametrize("history_encoder", ["lstm", "mlp", None])
+@pytest.mark.parametrize("set_encoder", ["attention", "mlp"])
+@torch.no_grad()
+def test_a_list_is_read_the_same_alone_and_padded(set_encoder, history_encoder):
+    net = reader(set_encoder, history_encoder)
+    h, user = net(lists([2, 5, 3], [0, 1, 6], longest=7, longest_history=8))
+    alone_h, alone_user = net(lists([2], [0]))
+    torch.testing.assert_close(h[:1, :2], alone_h, rtol=0, atol=1e-13)
+    torch.testing.assert_close(user[:1], alone_user, rtol=0, atol=1e-13)
+
+
+@torch.no_grad()
+def test_without_history_the_user_is_the_profile_and_without_both_zero():
+    batch = lists([2], [0])
+    for history_encoder in ("lstm", "mlp", None):
+        net = reader(history_encoder=history_encoder)
+        expected = net.profile(batch.profile)
+        torch.testing.assert_close(net(batch)[1], expected, rtol=0, atol=0)
+        assert (reader("mlp", history_encoder, profile=False)(batch)[1] == 0).all()
+
+
+def test_gradients_are_right_and_finite_with_an_empty_history():
+    net, batch = reader(), lists([2, 3], [0, 2])
+
+    def read(candidates, history, profile):
+        h, user = net(Batch(candidates, batch.valid, history, batch.n_browsed, profile))
+        return h * batch.valid[..., None], user
+
+    given = [batch.candidates, batch.history, batch.profile]
+    for table in given:
+        table.requires_grad_()
+    assert torch.autograd.gradcheck(read, given)
+    read(*given)[0].sum().backward()
+    assert (batch.history.grad[0] == 0).all()
+    assert (batch.candidates.grad[0, 2:] == 0).all()
+
+
+def test_ragged_rows_become_padded_tables():
+    rows = np.arange(8.0).reshape(4, 2)
+    ragged = Ragged(rows, np.array([1, 0, 3]), torch.device("cpu"))
+    table, valid = ragged.padded(np.array([2, 1, 0]))
+    assert valid.tolist() == [[True] * 3, [False] * 3, [True, False, False]]
+    np.testing.assert_array_equal(table[0], rows[1:])
+    np.testing.assert_array_equal(table[2, 0], rows[0])
+    assert (table[~valid] == 0).all()
+    assert ragged.padded(np.array([1]))[0].shape == (1, 1, 2)
+
+
+def test_batches_hold_each_list_once_and_pad_little():
+    sizes = np.random.default_rng(0).integers(1, 100, size=101)
+    batches = drawn_batches(np.arange(101), sizes, 10, np.random.RandomState(0))
+    assert sorted(np.concatenate(batches)) == list(range(101))
+    assert max(len(batch) for batch in batches) == 10
+    padded = sum(len(batch) * sizes[batch].max() for batch in batches)
+    assert padded < 1.3 * sizes.sum()
