@@ -277,15 +277,19 @@ class NeuralRanker(RankerMixin, BaseEstimator):
 
     def _tables(self, X, grouping: Grouping, history, profile, fitting=False):
         """Return standardised tables of the lists, on the device."""
-        device = torch.device(self.device)
+        # Predictions in float64 do not depend on the order of rows, but for 1e-15.
+        kind = {
+            "dtype": torch.float32 if fitting else torch.float64,
+            "device": torch.device(self.device),
+        }
         scaled = self._scaled("candidates", X, fitting)
-        candidates = Ragged(grouping.gather(scaled), grouping.lists.sizes, device)
+        candidates = Ragged(grouping.gather(scaled), grouping.lists.sizes, **kind)
         browsed, profiles = None, None
         if self.history_encoder is None:
             history = None
         rows = self._rows("history", history, grouping, fitting)
         if rows is not None:
-            browsed = Ragged(*rows, device)
+            browsed = Ragged(*rows, **kind)
         rows = self._rows("profile", profile, grouping, fitting)
         if rows is not None:
             table, sizes = rows
@@ -295,7 +299,7 @@ class NeuralRanker(RankerMixin, BaseEstimator):
                     f"profile must have one row a list, but list {label!r} has "
                     f"{sizes[sizes != 1][0]}. Several rows in order are a history."
                 )
-            profiles = torch.as_tensor(table, dtype=torch.float32, device=device)
+            profiles = torch.as_tensor(table, **kind)
         return ListTables(candidates, browsed, profiles)
 
     def _rows(self, name, given, grouping, fitting):
@@ -332,11 +336,7 @@ class NeuralRanker(RankerMixin, BaseEstimator):
 
     def _batches(self, tables: ListTables):
         """Yield list numbers, batch and network, lists of like length together."""
-        device = torch.device(self.device)
-        network = self.network_
-        if device.type != "cpu":
-            network = copy.deepcopy(network).to(device)
-        network.eval()
+        network = copy.deepcopy(self.network_).double().to(self.device).eval()
         by_size = np.argsort(tables.candidates.sizes, kind="stable")
         with torch.no_grad(), threads(self.n_jobs):
             for numbers in batches_of(by_size, self.batch_size):

@@ -49,14 +49,18 @@ class Ragged:
         Rows, together by list.
     sizes : ndarray of int of shape (n_lists,)
         Number of rows of each list, at least 0.
+    dtype : torch.dtype
+        Kind of numbers of the tables.
     device : torch.device
         Where tables lie.
     """
 
-    def __init__(self, rows: Floats, sizes: Indices, device: torch.device) -> None:
+    def __init__(
+        self, rows: Floats, sizes: Indices, dtype: torch.dtype, device: torch.device
+    ) -> None:
         # The last row is the padding.
         padded = np.concatenate((rows, np.zeros((1, rows.shape[1]))))
-        self.rows = torch.as_tensor(padded, dtype=torch.float32, device=device)
+        self.rows = torch.as_tensor(padded, dtype=dtype, device=device)
         self.sizes = sizes
         self.starts = np.cumsum(sizes) - sizes
 

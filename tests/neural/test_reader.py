@@ -148,7 +148,7 @@ def test_gradients_are_right_and_finite_with_an_empty_history():
 
 def test_ragged_rows_become_padded_tables():
     rows = np.arange(8.0).reshape(4, 2)
-    ragged = Ragged(rows, np.array([1, 0, 3]), torch.device("cpu"))
+    ragged = Ragged(rows, np.array([1, 0, 3]), torch.float64, torch.device("cpu"))
     table, valid = ragged.padded(np.array([2, 1, 0]))
     assert valid.tolist() == [[True] * 3, [False] * 3, [True, False, False]]
     np.testing.assert_array_equal(table[0], rows[1:])
