@@ -52,8 +52,10 @@ class ArrangementTarget:
     ) -> None:
         self.y, self.lists, self.masked = y, lists, masked
         self.of_list = lists.expand(np.arange(lists.n_lists))
-        # The ranks that the rows of each label have among them, label by label.
-        self.ranks = ranks[np.lexsort((ranks, y, self.of_list))]
+        places = np.empty(len(y))
+        places[np.lexsort((ranks, self.of_list))] = np.arange(len(y))
+        # The places that the rows of each label have among them, label by label.
+        self.places = places[np.lexsort((places, y, self.of_list))]
         self.redrawn = redrawn and bool((Levels(y, lists).sizes > 1).any())
         self._draw(rng)
 
@@ -64,11 +66,10 @@ class ArrangementTarget:
 
     def _draw(self, rng: np.random.RandomState) -> None:
         tie_breaks = rng.random_sample(len(self.y))
-        ranks = np.empty(len(self.y))
-        ranks[np.lexsort((tie_breaks, self.y, self.of_list))] = self.ranks
-        # Place in its list of the row at each rank.
-        order = np.lexsort((ranks, self.of_list))
-        self.order = order - self.lists.expand(self.lists.starts)
+        places = np.empty(len(self.y))
+        places[np.lexsort((tie_breaks, self.y, self.of_list))] = self.places
+        # Which row of its list stands at each place.
+        self.order = np.argsort(places) - self.lists.expand(self.lists.starts)
 
     def values(self, network: nn.Module, batch: Batch, numbers: Indices) -> Tensor:
         """Return minus the log-probability of each list's arrangement, (n_lists,)."""
