@@ -278,18 +278,19 @@ class NeuralRanker(RankerMixin, BaseEstimator):
     def _tables(self, X, grouping: Grouping, history, profile, fitting=False):
         """Return standardised tables of the lists, on the device."""
         # Predictions in float64 do not depend on the order of rows, but for 1e-15.
-        kind = {
-            "dtype": torch.float32 if fitting else torch.float64,
-            "device": torch.device(self.device),
-        }
+        dtype = torch.float32 if fitting else torch.float64
+        device = torch.device(self.device)
         scaled = self._scaled("candidates", X, fitting)
-        candidates = Ragged(grouping.gather(scaled), grouping.lists.sizes, **kind)
+        candidates = Ragged(
+            grouping.gather(scaled), grouping.lists.sizes, dtype, device
+        )
         browsed, profiles = None, None
         if self.history_encoder is None:
             history = None
         rows = self._rows("history", history, grouping, fitting)
         if rows is not None:
-            browsed = Ragged(*rows, **kind)
+            table, sizes = rows
+            browsed = Ragged(table, sizes, dtype, device)
         rows = self._rows("profile", profile, grouping, fitting)
         if rows is not None:
             table, sizes = rows
@@ -299,7 +300,7 @@ class NeuralRanker(RankerMixin, BaseEstimator):
                     f"profile must have one row a list, but list {label!r} has "
                     f"{sizes[sizes != 1][0]}. Several rows in order are a history."
                 )
-            profiles = torch.as_tensor(table, **kind)
+            profiles = torch.as_tensor(table, dtype=dtype, device=device)
         return ListTables(candidates, browsed, profiles)
 
     def _rows(self, name, given, grouping, fitting):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from skrank._lists import Floats, Indices
@@ -73,7 +74,7 @@ class Ragged:
         return table, torch.as_tensor(valid, device=device)
 
 
-def padded_index(starts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
+def padded_index(starts: Indices, sizes: Indices) -> tuple[NDArray[np.bool_], Indices]:
     """Return which places of a padded table are rows, and the row at each place.
 
     Both of shape (n_lists, longest), at least one place wide. At padding the row is 0.

@@ -39,14 +39,16 @@ class LossTarget:
     def redraw(self, rng: np.random.RandomState) -> None:
         """Leave all as it is: a loss draws once a fit."""
 
-    def values(self, network: nn.Module, batch: Batch, numbers: Indices) -> Tensor:
+    def values(self, network: nn.ModuleDict, batch: Batch, numbers: Indices) -> Tensor:
         """Return the loss of each list of a batch, (n_lists,)."""
+        head = network["head"]
+        assert isinstance(head, Scorer)
         h, _ = network["reader"](batch)
-        scores = network["head"](h)[batch.valid]
+        scores = head(h)[batch.valid]
         lists = Lists(self.lists.sizes[numbers])
         place = np.arange(lists.n_rows) - lists.expand(lists.starts)
         y = self.y[lists.expand(self.lists.starts[numbers]) + place]
-        extra = network["head"].extra
+        extra: Tensor = head.extra
         limit = self.loss.extra_limit
         extra = extra.clamp(-limit, limit) if np.isfinite(limit) else extra
         prepared = self.loss.prepare(y, lists)

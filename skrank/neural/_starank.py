@@ -71,7 +71,7 @@ class ArrangementTarget:
         # Which row of its list stands at each place.
         self.order = np.argsort(places) - self.lists.expand(self.lists.starts)
 
-    def values(self, network: nn.Module, batch: Batch, numbers: Indices) -> Tensor:
+    def values(self, network: nn.ModuleDict, batch: Batch, numbers: Indices) -> Tensor:
         """Return minus the log-probability of each list's arrangement, (n_lists,)."""
         h, user = network["reader"](batch)
         order = padded_order(self.order, self.lists, numbers)

@@ -23,7 +23,7 @@ class Target(Protocol):
     def redraw(self, rng: np.random.RandomState) -> None:
         """Draw anew what is left to chance, before each epoch."""
 
-    def values(self, network: nn.Module, batch: Batch, numbers: Indices) -> Tensor:
+    def values(self, network: nn.ModuleDict, batch: Batch, numbers: Indices) -> Tensor:
         """Return the loss of each list of a batch, (n_lists,)."""
 
 
@@ -58,7 +58,7 @@ class Course:
 
     def train(
         self,
-        network: nn.Module,
+        network: nn.ModuleDict,
         tables: ListTables,
         target: Target,
         weights: Floats,
@@ -110,7 +110,7 @@ class Course:
     @torch.no_grad()
     def mean(
         self,
-        network: nn.Module,
+        network: nn.ModuleDict,
         tables: ListTables,
         target: Target,
         weights: Floats,

@@ -352,7 +352,12 @@ def test_the_request_survives_clone_and_pickle():
             "profile": True,
         }
     request = ndcg_scorer().get_metadata_routing().score.requests
-    assert request == {"groups": True, "sample_weight": None}
+    assert request == {
+        "groups": True,
+        "sample_weight": None,
+        "history": True,
+        "profile": True,
+    }
 
 
 @pytest.mark.parametrize("copy", [clone, lambda s: pickle.loads(pickle.dumps(s))])
