@@ -214,7 +214,8 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
         best = min(first, second, key=lambda solution: solution.value)
         apart = abs(first.value - second.value)
         decrease = objective(objective.start)[0] - best.value
-        if apart > OTHER_OPTIMUM * decrease:
+        ended = max(first.n_iter, second.n_iter) < self.max_iter
+        if ended and apart > OTHER_OPTIMUM * decrease:
             warnings.warn(
                 "PMOPRanker.fit: the objective has several optima: it ends at "
                 f"{first.value:.6g} from zero weights and at {second.value:.6g} from "

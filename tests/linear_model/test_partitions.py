@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from statsmodels.discrete.conditional_models import ConditionalLogit
 
 from skrank import DavidsonLuceRanker, LinearRanker, ListMLERanker, PMOPRanker
@@ -161,6 +162,13 @@ def test_the_better_of_two_optima_is_kept_with_a_warning(seed, zero_is_better):
         warnings.simplefilter("error")
         ranker.set_params(warm_start=True).fit(X, y, groups)
     assert ranker.objective_ == pytest.approx(best.objective_, rel=1e-12)
+
+
+def test_a_fit_cut_short_is_no_sign_of_several_optima():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        PMOPRanker(alpha=0.001, max_iter=2).fit(*two_optima(0))
+    assert {w.category for w in caught} == {ConvergenceWarning}
 
 
 @pytest.mark.parametrize("alpha", [0.1, 1.0])
