@@ -324,13 +324,13 @@ class LinearObjective:
         r"""Return a bound on what rounding alone adds to each entry of the gradient.
 
         64 roundings of :math:`\sum_i |x_{ij}| (c_i + |r_i|) + \alpha |w_j|`, with r the
-        gradient in the scores and c what a list counts; 0 for extra parameters. Reads X
-        once more.
+        gradient in the scores and c what a list counts; for extra parameters, of the
+        number of terms, each of a slope of about 1 at most. Reads X once more.
         """
         coef = np.ascontiguousarray(parameters[: self.n_features])
         extra = parameters[self.n_features :]
         given = (extra,) if len(extra) else ()
-        total = np.zeros(self.n_features)
+        total, n_terms = np.zeros(self.n_features), 0.0
         buffer = self._buffer(self.blocks)
         for block in self.blocks:
             X, X_transposed = block.features(buffer)
@@ -340,9 +340,11 @@ class LinearObjective:
             size = 1.0 + np.abs(slope)
             block.scale_rows(size)
             total += abs(X_transposed).dot(size)
+            counts = self.loss.n_terms(block.prepared, block.lists)
+            n_terms += float(counts @ block.factors)
         total += self.alpha * np.abs(coef)
-        bound = 64.0 * np.finfo(np.float64).eps * total
-        return np.append(bound, np.zeros(len(extra)))
+        total = np.append(total, np.full(len(extra), n_terms))
+        return 64.0 * np.finfo(np.float64).eps * total
 
 
 def linear_scores(X: Any, coef: Floats) -> Floats:

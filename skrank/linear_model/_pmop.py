@@ -6,7 +6,6 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -207,14 +206,13 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
         if self.potential == "geometric" or warm:
             return first
         convex = objective_of(ListMLE())
-        with convex.running(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # it is only a start
-            near = self._minimize(convex, convex.start)
+        with convex.running():
+            near = self._minimize(convex, convex.start)  # however far it comes
         second = self._minimize(objective, near.parameters)
         best = min(first, second, key=lambda solution: solution.value)
         apart = abs(first.value - second.value)
         decrease = objective(objective.start)[0] - best.value
-        ended = max(first.n_iter, second.n_iter) < self.max_iter
+        ended = first.problem is None and second.problem is None
         if ended and apart > OTHER_OPTIMUM * decrease:
             warnings.warn(
                 "PMOPRanker.fit: the objective has several optima: it ends at "
