@@ -13,8 +13,8 @@ BOTTOM = ("_lists", "_groups", "_kernels", "_checks")
 ARROWS = {
     "_lists": (),
     "_kernels": (),
-    "_groups": ("_lists",),
     "_checks": ("_lists",),
+    "_groups": ("_lists", "_checks"),
     "_ranks": BOTTOM,
     "_features": BOTTOM,
     "_plackett_luce": BOTTOM,
