@@ -106,6 +106,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         After ``--help`` and ``--version``, and with status 2 for wrong options and
         files that cannot be read.
     """
+    # Python has no stream where the shell closed it.
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")
+    if sys.stdout is None:
+        print("skrank: error: cannot write: output is closed", file=sys.stderr)
+        return 1
     try:
         try:
             _run(_parser(), argv)
@@ -173,21 +179,21 @@ def _parser() -> Parser:
     measures.add_argument(
         "--max-grade",
         metavar="G",
-        type=_number_from(0),
+        type=_number_from(0, finite=True),
         help="highest grade of the scale, for ERR (default: the largest label seen)",
     )
     fitting = parser.add_argument_group("fitting")
     fitting.add_argument(
         "--alpha",
         metavar="A",
-        type=_number_from(0),
+        type=_number_from(0, finite=True),
         help="penalty of all rankers of skrank (default: that of each ranker); the "
         "ridge regression keeps its own, 1",
     )
     fitting.add_argument(
         "--budget",
         metavar="SECONDS",
-        type=_number_from(0),
+        type=_number_from(0, finite=False),
         default=60.0,
         help=" ".join(BUDGET_HELP.split()),
     )
@@ -306,6 +312,8 @@ def _from_files(
         parser.error(str(error))
     except MemoryError:
         parser.error("the files do not fit into memory; try --sparse")
+    if parts[0].X.shape[1] == 0:
+        parser.error(f"{' and '.join(paths)}: no row has a feature")
     if len(parts) == 2:
         ids = [set(part.groups.tolist()) for part in parts]
         known = len(ids[0] & ids[1])
@@ -321,10 +329,10 @@ def _from_files(
     try:
         folds = cut_folds(parts[0], splitter)
     except ValueError:
-        n_lists = len(np.unique(parts[0].groups))
+        n_lists = _counted(len(np.unique(parts[0].groups)), "list")
         parser.error(
-            f"{args.train} has {n_lists} lists, too few for {n_folds} folds; give "
-            "--cv or --test"
+            f"{args.train} has {n_lists}, too few for {n_folds} folds; give --cv or "
+            "--test"
         )
     by_default = (
         "" if args.cv else " by default, since neither --test nor --cv is given"
@@ -340,7 +348,11 @@ def _size(data: Ranked) -> str:
     n_rows, n_features = data.X.shape
     n_lists = len(np.unique(data.groups))
     counts = ((n_lists, "list"), (n_rows, "row"), (n_features, "feature"))
-    return ", ".join(f"{n:,} {what}{'s' * (n != 1)}" for n, what in counts)
+    return ", ".join(_counted(n, what) for n, what in counts)
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def _rankers(alpha: float | None, n_jobs: int, seed: int) -> dict[str, Any]:
@@ -404,15 +416,16 @@ def _integer_from(smallest: int, largest: int | None = None) -> Callable[[str], 
     return integer
 
 
-def _number_from(smallest: float) -> Callable[[str], float]:
+def _number_from(smallest: float, *, finite: bool) -> Callable[[str], float]:
     def number(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not value >= smallest:
+        if not value >= smallest or (finite and value == math.inf):
+            kind = "finite number" if finite else "number"
             raise argparse.ArgumentTypeError(
-                f"{text!r} is not a number of at least {smallest:g}"
+                f"{text!r} is not a {kind} of at least {smallest:g}"
             )
         return value
 
