@@ -8,8 +8,7 @@ import math
 import os
 import re
 import sys
-import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -20,27 +19,32 @@ from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank import linear_model
+from skrank._table import (
+    RANDOM_ORDER,
+    WIDTH,
+    describe,
+    note,
+    print_notes,
+    print_table,
+    say,
+)
 from skrank.datasets import load_letor, make_ranking
 from skrank.metrics import err_score, ndcg_score, pairwise_accuracy_score
 from skrank.model_selection import QueryKFold, QueryShuffleSplit
 from skrank.model_selection._comparison import (
-    Comparison,
     Fold,
     Metric,
     Ranked,
-    RankerResult,
     compare,
     cut_folds,
 )
 
-WIDTH = 88
 COLUMNS = ("err", "ndcg@1", "ndcg@5", "ndcg@10")
 N_LISTS = 2000
 LIST_SIZE = (5, 40)
 N_FEATURES = 40
 N_INFORMATIVE = 20
 LIST_EFFECT = 1.0
-RANDOM_ORDER = "(random order)"
 
 DESCRIPTION = """\
 Fit every ranker of skrank, and a pointwise ridge regression, to the same lists and
@@ -102,6 +106,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         After ``--help`` and ``--version``, and with status 2 for wrong options and
         files that cannot be read.
     """
+    # Python has no stream where the shell closed it.
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")
+    if sys.stdout is None:
+        print("skrank: error: cannot write: output is closed", file=sys.stderr)
+        return 1
     try:
         try:
             _run(_parser(), argv)
@@ -169,21 +179,21 @@ def _parser() -> Parser:
     measures.add_argument(
         "--max-grade",
         metavar="G",
-        type=_number_from(0),
+        type=_number_from(0, finite=True),
         help="highest grade of the scale, for ERR (default: the largest label seen)",
     )
     fitting = parser.add_argument_group("fitting")
     fitting.add_argument(
         "--alpha",
         metavar="A",
-        type=_number_from(0),
+        type=_number_from(0, finite=True),
         help="penalty of all rankers of skrank (default: that of each ranker); the "
         "ridge regression keeps its own, 1",
     )
     fitting.add_argument(
         "--budget",
         metavar="SECONDS",
-        type=_number_from(0),
+        type=_number_from(0, finite=False),
         default=60.0,
         help=" ".join(BUDGET_HELP.split()),
     )
@@ -241,8 +251,8 @@ def _run(parser: Parser, argv: Sequence[str] | None) -> None:
     rankers = _rankers(args.alpha, args.n_jobs, args.seed)
     scaler = StandardScaler(copy=False, with_mean=not args.sparse)
     progress = _Progress(len(rankers), len(folds), args.quiet)
-    _say(f"skrank {skrank.__version__}: which ranker does best on lists not seen?\n")
-    _describe(lines)
+    say(f"skrank {skrank.__version__}: which ranker does best on lists not seen?\n")
+    describe(lines)
     sys.stdout.flush()
     try:
         comparison = compare(
@@ -256,12 +266,12 @@ def _run(parser: Parser, argv: Sequence[str] | None) -> None:
         )
     finally:
         progress.end()
-    _say("")
-    _print_table(comparison, columns, args.metric, len(folds))
-    _print_notes(comparison, columns)
+    say("")
+    print_table(comparison, columns, args.metric, len(folds))
+    print_notes(comparison, columns)
     if args.train is None:
-        _say("")
-        _note("Your own data: skrank TRAIN --test FILE; see skrank --help.")
+        say("")
+        note("Your own data: skrank TRAIN --test FILE; see skrank --help.")
 
 
 def _built_in(args: argparse.Namespace) -> tuple[list[Fold], dict[str, str]]:
@@ -302,6 +312,8 @@ def _from_files(
         parser.error(str(error))
     except MemoryError:
         parser.error("the files do not fit into memory; try --sparse")
+    if parts[0].X.shape[1] == 0:
+        parser.error(f"{' and '.join(paths)}: no row has a feature")
     if len(parts) == 2:
         ids = [set(part.groups.tolist()) for part in parts]
         known = len(ids[0] & ids[1])
@@ -317,10 +329,10 @@ def _from_files(
     try:
         folds = cut_folds(parts[0], splitter)
     except ValueError:
-        n_lists = len(np.unique(parts[0].groups))
+        n_lists = _counted(len(np.unique(parts[0].groups)), "list")
         parser.error(
-            f"{args.train} has {n_lists} lists, too few for {n_folds} folds; give "
-            "--cv or --test"
+            f"{args.train} has {n_lists}, too few for {n_folds} folds; give --cv or "
+            "--test"
         )
     by_default = (
         "" if args.cv else " by default, since neither --test nor --cv is given"
@@ -336,7 +348,11 @@ def _size(data: Ranked) -> str:
     n_rows, n_features = data.X.shape
     n_lists = len(np.unique(data.groups))
     counts = ((n_lists, "list"), (n_rows, "row"), (n_features, "feature"))
-    return ", ".join(f"{n:,} {what}{'s' * (n != 1)}" for n, what in counts)
+    return ", ".join(_counted(n, what) for n, what in counts)
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def _rankers(alpha: float | None, n_jobs: int, seed: int) -> dict[str, Any]:
@@ -384,11 +400,6 @@ def _metric_name(text: str) -> str:
     return name
 
 
-def _title(name: str) -> str:
-    """Return the head of a measure's column."""
-    return "pairwise" if name == "pairwise_accuracy" else name.upper()
-
-
 def _integer_from(smallest: int, largest: int | None = None) -> Callable[[str], int]:
     def integer(text: str) -> int:
         try:
@@ -405,15 +416,16 @@ def _integer_from(smallest: int, largest: int | None = None) -> Callable[[str], 
     return integer
 
 
-def _number_from(smallest: float) -> Callable[[str], float]:
+def _number_from(smallest: float, *, finite: bool) -> Callable[[str], float]:
     def number(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not value >= smallest:
+        if not value >= smallest or (finite and value == math.inf):
+            kind = "finite number" if finite else "number"
             raise argparse.ArgumentTypeError(
-                f"{text!r} is not a number of at least {smallest:g}"
+                f"{text!r} is not a {kind} of at least {smallest:g}"
             )
         return value
 
@@ -451,159 +463,6 @@ class _Progress:
             text = "\r" + text[: WIDTH - 1].ljust(WIDTH - 1)
             end = end or ""
         print(text, end="\n" if end is None else end, file=sys.stderr, flush=True)
-
-
-def _describe(lines: dict[str, str]) -> None:
-    for name, text in lines.items():
-        _say(
-            textwrap.fill(
-                text,
-                WIDTH,
-                initial_indent=name.ljust(10),
-                subsequent_indent=" " * 10,
-                break_on_hyphens=False,
-            )
-        )
-
-
-def _print_table(
-    comparison: Comparison, columns: list[str], sort_by: str, n_folds: int
-) -> None:
-    """Print one row a ranker, best first."""
-    means = {
-        name: [result.mean(metric) for metric in columns]
-        for name, result in comparison.results.items()
-    }
-    by = columns.index(sort_by)
-    names = sorted(means, key=lambda name: -np.nan_to_num(means[name][by], nan=-1.0))
-    titles = [_title(name) for name in columns]
-    widths = [max(len(title), 6) + 2 for title in titles] + [9]
-    stars = [_stars(comparison, metric) for metric in columns]
-    notes = _numbered(comparison)
-    rows = []
-    for name in names:
-        result = comparison.results[name]
-        cells = [
-            ("-" if math.isnan(mean) else f"{mean:.4f}") + star.get(name, " ")
-            for mean, star in zip(means[name], stars, strict=True)
-        ]
-        timed = result.problem is None and name != RANDOM_ORDER
-        cells.append(f"{sum(result.seconds):.3f} " if timed else "- ")
-        marks = [f" [{notes[text]}]" for text in _remarks(result)]
-        rows.append((name + "".join(marks), _right(cells, widths)))
-    longest = min(max(len(name) for name, _ in rows), WIDTH + 1 - sum(widths))
-    heads = _right([f"{title} " for title in [*titles, "fit (s)"]], widths)
-    _say("ranker".ljust(longest) + heads)
-    _say("-" * (longest + sum(widths) - 1))
-    for name, cells in rows:
-        *above, last = textwrap.wrap(name, longest, subsequent_indent="  ")
-        for line in above:
-            _say(line)
-        _say(last.ljust(longest) + cells)
-    _say("")
-    folds = f", all {n_folds} folds together" if n_folds > 1 else ""
-    _note(
-        f"Sorted by {_title(sort_by)}; larger is better. * best of the column, ~ less "
-        "than two standard errors (of differences list by list) behind it. "
-        f"fit (s): seconds of fitting{folds}."
-    )
-
-
-def _right(cells: list[str], widths: list[int]) -> str:
-    padded = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-    return "".join(padded).rstrip()
-
-
-def _stars(comparison: Comparison, metric: str) -> dict[str, str]:
-    """Mark the best rankers, and those that cannot be told from the first of them."""
-    values = {
-        name: result.values[metric]
-        for name, result in comparison.results.items()
-        if metric in result.values
-    }
-    means = {name: comparison.results[name].mean(metric) for name in values}
-    means = {name: mean for name, mean in means.items() if not math.isnan(mean)}
-    if not means:
-        return {}
-    best = max(means, key=means.__getitem__)
-    stars = {}
-    for name, mean in means.items():
-        behind = values[best] - values[name]
-        behind = behind[~np.isnan(behind)]
-        if f"{mean:.4f}" == f"{means[best]:.4f}":
-            stars[name] = "*"
-        elif len(behind) > 1:
-            error = behind.std(ddof=1) / math.sqrt(len(behind))
-            stars[name] = "~" if behind.mean() < 2 * error else " "
-    return stars
-
-
-def _numbered(comparison: Comparison) -> dict[str, int]:
-    """Return the notes on rankers, each once, numbered in order of first use."""
-    numbers: dict[str, int] = {}
-    for result in comparison.results.values():
-        for text in _remarks(result):
-            numbers.setdefault(text, len(numbers) + 1)
-    return numbers
-
-
-def _remarks(result: RankerResult) -> list[str]:
-    """Return what there is to say of a ranker, without the name of its class."""
-    texts = [*result.warnings]
-    if result.problem is not None:
-        texts.append(result.problem)
-    return [re.sub(r"^(failed: )?\w+\.fit: ", r"\1", text) for text in texts]
-
-
-def _print_notes(comparison: Comparison, columns: list[str]) -> None:
-    """Print what the table leaves open."""
-    for text, number in _numbered(comparison).items():
-        _note(text, f"[{number}] ")
-    titles: dict[str, list[str]] = {}
-    for name, reason in comparison.refused.items():
-        titles.setdefault(reason, []).append(_title(name))
-    for reason, heads in titles.items():
-        _note(f"{', '.join(heads)} not shown: {reason}")
-    n_lists = len(comparison.lists)
-    for base, lacking in (
-        ("ndcg", "no row with a label above 0"),
-        ("pairwise_accuracy", "no two labels that differ"),
-    ):
-        undefined = _n_undefined(comparison, columns, base)
-        if undefined:
-            text = f"{undefined:,} of {n_lists:,} test lists have {lacking}: "
-            text += f"{_title(base)} leaves them out"
-            if base == "ndcg":
-                text += ", ERR counts them as 0"
-            _note(text + ".")
-
-
-def _n_undefined(comparison: Comparison, columns: Iterable[str], base: str) -> int:
-    """Return in how many lists a measure is undefined, for whatever scores."""
-    for name in columns:
-        if name.partition("@")[0] == base:
-            for result in comparison.results.values():
-                if name in result.values:
-                    return int(np.isnan(result.values[name]).sum())
-    return 0
-
-
-def _note(text: str, mark: str = "") -> None:
-    _say(
-        textwrap.fill(
-            text,
-            WIDTH,
-            initial_indent=mark,
-            subsequent_indent=" " * len(mark),
-            break_on_hyphens=False,
-        )
-    )
-
-
-def _say(text: str) -> None:
-    """Print, whatever the encoding of the output has signs for."""
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def _one_line(text: str) -> str:

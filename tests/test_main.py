@@ -325,8 +325,12 @@ def test_without_budget_nothing_is_fitted(run):
         (["--metric", "ndcg@0"], "'ndcg@0' is not one of"),
         (["--metric", "pairwise_accuracy@3"], "is not one of"),
         (["--budget", "nan"], "--budget: 'nan' is not a number of at least 0"),
-        (["--alpha", "-1"], "--alpha: '-1' is not a number of at least 0"),
-        (["--max-grade", "x"], "--max-grade: 'x' is not a number"),
+        (["--alpha", "-1"], "--alpha: '-1' is not a finite number of at least 0"),
+        (["--alpha", "inf"], "--alpha: 'inf' is not a finite number"),
+        (["--max-grade", "x"], "--max-grade: 'x' is not a finite number"),
+        (["--max-grade", "inf"], "--max-grade: 'inf' is not a finite number"),
+        (["bare.txt", "--cv", "2"], "bare.txt: no row has a feature"),
+        (["one.txt"], "one.txt has 1 list, too few for 5 folds"),
         (["--seed", "-1"], "--seed: '-1' is not an integer of at least 0"),
         (["--seed", "4294967296"], "at most 4294967295"),
         (["--n-jobs", "0"], "--n-jobs must be positive"),
@@ -340,6 +344,8 @@ def test_mistakes_give_one_line_and_status_2(
     (tmp_path / "good.txt").write_text(good)
     (tmp_path / "broken.txt").write_text("1 qid:1 1:1\n0 qid:1 1:x\n")
     (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "bare.txt").write_text("1 qid:1\n0 qid:1\n1 qid:2\n")
+    (tmp_path / "one.txt").write_text("1 qid:1 1:1\n")
     (tmp_path / "cut.gz").write_bytes(gzip.compress(good.encode())[:-9])
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as stop:
@@ -388,6 +394,21 @@ def test_nothing_is_said_where_nobody_reads(tmp_path):
     assert process.stderr.read() == ""
     assert process.wait() == 141
     process.stderr.close()
+
+
+def test_a_closed_output_is_told_in_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["--quiet", "--lists", "10"]) == 1
+    assert capsys.readouterr().err == (
+        "skrank: error: cannot write: output is closed\n"
+    )
+
+
+def test_a_closed_standard_error_stops_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["--lists", "10"]) == 0
+    sys.stderr.close()
+    assert "RankNetRanker()" in capsys.readouterr().out
 
 
 def test_ctrl_c_ends_with_status_130(tmp_path):

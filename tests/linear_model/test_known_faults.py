@@ -170,6 +170,9 @@ def test_t63_the_groups_of_other_packages_raise_with_the_name_of_ours(
         ranker().fit(X, y, **{name: groups})
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'grups'\.$"):
         ranker().fit(X, y, grups=groups)
+    fitted = ranker().fit(X, y, groups)
+    with pytest.raises(TypeError, match=message.replace("fit", "score")):
+        fitted.score(X, y, **{name: groups})
 
 
 def test_t64_one_weight_a_list_raises_and_one_a_row_is_taken(ranker):
