@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from skrank._lists import Floats, Indices, Lists
+from skrank._threads import one_blas_thread
 from skrank.losses.base import Loss
 
 BLOCK_BYTES = 3 * 2**19  # of X; about what a core keeps in its second-level cache
@@ -186,6 +186,8 @@ class LinearObjective:
         )
         self._parts = np.array_split(np.arange(len(self.blocks)), N_PARTS)
         self._parts = [part for part in self._parts if len(part)]
+        # More threads than parts would only wait.
+        self.n_jobs = min(self.n_jobs, len(self._parts))
         self._pool: ThreadPoolExecutor | None = None
 
     @property
@@ -206,8 +208,8 @@ class LinearObjective:
         BLAS threads would make the last bits depend on how many there are, and blocks
         are too small to gain from them.
         """
-        with threadpool_limits(limits=1, user_api="blas"):
-            if self.n_jobs == 1 or len(self._parts) == 1:
+        with one_blas_thread():
+            if self.n_jobs == 1:
                 yield self
                 return
             with ThreadPoolExecutor(self.n_jobs - 1) as pool:
