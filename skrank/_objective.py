@@ -91,12 +91,14 @@ class Block:
             return X, X.T
         return X, self.X_transposed
 
-    def scale_rows(self, gradient: Floats) -> None:
-        """Multiply a gradient in the scores by the factor of each row's list."""
+    def scale_rows(self, gradient: Floats) -> Floats:
+        """Return a gradient in the scores times the factor of each row's list.
+
+        Not in place: a loss may return an array that it keeps.
+        """
         if self.row_factors is None:
-            gradient *= self.lists.expand(self.factors)
-        else:
-            gradient *= self.row_factors
+            return gradient * self.lists.expand(self.factors)
+        return gradient * self.row_factors
 
 
 class LinearObjective:
@@ -276,8 +278,7 @@ class LinearObjective:
             value += float(result[0] @ block.factors)
             if given:
                 in_extra += block.factors @ result[2]
-            slope = result[1]
-            block.scale_rows(slope)
+            slope = block.scale_rows(result[1])
             if row_gradient is None:
                 # Not @, which holds the interpreter's lock for short results.
                 in_coef += X_transposed.dot(slope)
@@ -339,8 +340,7 @@ class LinearObjective:
             slope = self.loss.value_and_gradient(
                 X.dot(coef), block.prepared, block.lists, *given
             )[1]
-            size = 1.0 + np.abs(slope)
-            block.scale_rows(size)
+            size = block.scale_rows(1.0 + np.abs(slope))
             total += abs(X_transposed).dot(size)
         total += self.alpha * np.abs(coef)
         bound = 64.0 * np.finfo(np.float64).eps * total
