@@ -313,7 +313,7 @@ class LinearObjective:
         known = (total > 0) & np.isfinite(total)
         median = np.median(total[known]) if known.any() else 1.0
         with np.errstate(over="ignore"):
-            share = np.clip(np.where(known, total, median) / median, 1e-100, 1e100)
+            share = np.clip(np.where(known, total, median) / median, 1e-250, 1e250)
         return median * share / np.clip(share, 1 / NEAR, NEAR)
 
     def _buffer(self, blocks: list[Block]) -> Floats | None:
