@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from skrank._lists import Floats, Indices, Lists
+from skrank._threads import one_blas_thread
 from skrank.losses.base import Loss
 
 BLOCK_BYTES = 3 * 2**19  # of X; about what a core keeps in its second-level cache
@@ -91,12 +91,14 @@ class Block:
             return X, X.T
         return X, self.X_transposed
 
-    def scale_rows(self, gradient: Floats) -> None:
-        """Multiply a gradient in the scores by the factor of each row's list."""
+    def scale_rows(self, gradient: Floats) -> Floats:
+        """Return a gradient in the scores times the factor of each row's list.
+
+        Not in place: a loss may return an array that it keeps.
+        """
         if self.row_factors is None:
-            gradient *= self.lists.expand(self.factors)
-        else:
-            gradient *= self.row_factors
+            return gradient * self.lists.expand(self.factors)
+        return gradient * self.row_factors
 
 
 class LinearObjective:
@@ -186,6 +188,8 @@ class LinearObjective:
         )
         self._parts = np.array_split(np.arange(len(self.blocks)), N_PARTS)
         self._parts = [part for part in self._parts if len(part)]
+        # More threads than parts would only wait.
+        self.n_jobs = min(self.n_jobs, len(self._parts))
         self._pool: ThreadPoolExecutor | None = None
 
     @property
@@ -206,8 +210,8 @@ class LinearObjective:
         BLAS threads would make the last bits depend on how many there are, and blocks
         are too small to gain from them.
         """
-        with threadpool_limits(limits=1, user_api="blas"):
-            if self.n_jobs == 1 or len(self._parts) == 1:
+        with one_blas_thread():
+            if self.n_jobs == 1:
                 yield self
                 return
             with ThreadPoolExecutor(self.n_jobs - 1) as pool:
@@ -274,8 +278,7 @@ class LinearObjective:
             value += float(result[0] @ block.factors)
             if given:
                 in_extra += block.factors @ result[2]
-            slope = result[1]
-            block.scale_rows(slope)
+            slope = block.scale_rows(result[1])
             if row_gradient is None:
                 # Not @, which holds the interpreter's lock for short results.
                 in_coef += X_transposed.dot(slope)
@@ -310,7 +313,7 @@ class LinearObjective:
         known = (total > 0) & np.isfinite(total)
         median = np.median(total[known]) if known.any() else 1.0
         with np.errstate(over="ignore"):
-            share = np.clip(np.where(known, total, median) / median, 1e-100, 1e100)
+            share = np.clip(np.where(known, total, median) / median, 1e-250, 1e250)
         return median * share / np.clip(share, 1 / NEAR, NEAR)
 
     def _buffer(self, blocks: list[Block]) -> Floats | None:
@@ -337,8 +340,7 @@ class LinearObjective:
             slope = self.loss.value_and_gradient(
                 X.dot(coef), block.prepared, block.lists, *given
             )[1]
-            size = 1.0 + np.abs(slope)
-            block.scale_rows(size)
+            size = block.scale_rows(1.0 + np.abs(slope))
             total += abs(X_transposed).dot(size)
             counts = self.loss.n_terms(block.prepared, block.lists)
             n_terms += float(counts @ block.factors)

@@ -12,6 +12,7 @@ BOTTOM = ("_lists", "_groups", "_kernels", "_checks")
 # What each unit may import besides itself. A new unit must be placed here.
 ARROWS = {
     "_lists": (),
+    "_threads": (),
     "_kernels": (),
     "_checks": ("_lists",),
     "_groups": ("_lists", "_checks"),
@@ -25,7 +26,7 @@ ARROWS = {
     "preprocessing": BOTTOM,
 }
 BELOW_OBJECTIVE = (*BOTTOM, "_features", "losses", "metrics")
-ARROWS["_objective"] = BELOW_OBJECTIVE
+ARROWS["_objective"] = (*BELOW_OBJECTIVE, "_threads")
 ARROWS["_solvers"] = (*BELOW_OBJECTIVE, "_objective")
 ARROWS["_stochastic"] = (*ARROWS["_solvers"], "_solvers")
 ARROWS["_partitions"] = BOTTOM

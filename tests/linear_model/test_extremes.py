@@ -127,6 +127,16 @@ def test_features_of_any_size_rank_as_well(ranker, lists, scale):
     np.testing.assert_allclose(fitted.coef_ * scale, plain.coef_, rtol=0, atol=1e-5)
 
 
+def test_one_feature_of_enormous_size_does_not_stop_the_others(ranker, lists):
+    X, y, groups = lists
+    enormous = np.c_[X, 1e200 * np.random.default_rng(0).normal(size=len(X))]
+    large = np.c_[X, enormous[:, -1] / 1e190]
+    fitted = ranker().fit(enormous, y, groups)
+    expected = ranker().fit(large, y, groups)
+    # The penalty weighs nothing on either; gradients end within 1e-6 of the first.
+    np.testing.assert_allclose(fitted.coef_[:-1], expected.coef_[:-1], rtol=1e-4)
+
+
 @pytest.mark.parametrize("alpha", [0.0, 1e-3])
 def test_raw_scales_of_features_reach_the_optimum(ranker, exact, alpha):
     rng = np.random.default_rng(0)

@@ -213,6 +213,26 @@ def test_a_strangers_loss_is_fitted_to_its_closed_form(lists, exact):
     np.testing.assert_allclose(fitted.coef_, expected, rtol=0, atol=1e-7)
 
 
+class Linear(Loss):
+    """Scores times labels about their mean: the gradient is always the same."""
+
+    def prepare(self, y, lists):
+        gradient = lists.expand(lists.sum(y) / lists.sizes) - y
+        gradient.flags.writeable = False
+        return gradient
+
+    def value_and_gradient(self, scores, prepared, lists):
+        return lists.sum(prepared * scores), prepared
+
+
+def test_a_gradient_that_a_loss_keeps_is_not_written_to(lists):
+    X, y, groups = lists
+    fitted = LinearRanker(Linear(), alpha=1.0).fit(X, y, groups)
+    mean = np.bincount(groups, y) / np.bincount(groups)
+    expected = X.T @ (y - mean[groups]) / len(mean)
+    np.testing.assert_allclose(fitted.coef_, expected, rtol=0, atol=1e-7)
+
+
 def test_parameters_of_a_strangers_loss_are_learned(lists, exact):
     fitted = LinearRanker(CentredShifted(), **exact).fit(*lists)
     near_optimum(fitted, LinearRanker(Centred(), **exact).fit(*lists))
