@@ -278,12 +278,13 @@ class LinearObjective:
             value += float(result[0] @ block.factors)
             if given:
                 in_extra += block.factors @ result[2]
-            slope = block.scale_rows(result[1])
-            if row_gradient is None:
-                # Not @, which holds the interpreter's lock for short results.
-                in_coef += X_transposed.dot(slope)
+            if row_gradient is not None:
+                row_gradient[block.start : block.stop] = block.scale_rows(result[1])
+            elif block.row_factors is None:
+                in_coef += X_transposed.dot(block.scale_rows(result[1]))
             else:
-                row_gradient[block.start : block.stop] = slope
+                # Not @, which holds the interpreter's lock for short results.
+                in_coef += block.row_factors * X_transposed.dot(result[1])
         return value, gradient
 
     def _of_block(self, block: Block, scores: Floats, *given: Floats) -> Any:
