@@ -9,8 +9,8 @@ from scipy.special import gammaln
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._solvers import LAST_DIGITS
-from skrank.linear_model._likelihood import PlackettLuceMixin
 from skrank.linear_model._linear import LinearRanker
+from skrank.linear_model._plackett_luce_model import PlackettLuceMixin
 from skrank.losses import ListMLE
 
 
