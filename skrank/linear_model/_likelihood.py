@@ -1,32 +1,37 @@
-"""What a fitted ranker's probabilities can tell, as mixins.
+"""Likelihoods of what is observed in a list; and how fitted models plug in.
 
 Each mixin stands left of ``LinearRanker`` and needs only a fitted ranker with
 ``_loss()``, ``coef_`` and ``extra_``:
 
+``ProbabilityModelMixin``
+    What all have: ``summary``. Names of extra parameters: ``_extra_names()``; which of
+    them are estimated: ``_free_extra()``; notes on what the numbers approximate:
+    ``_approximations(objective)``.
 ``PairModelMixin``
-    For a model of pairs (Bradley-Terry, Rao-Kupper, Davidson): ``pairwise_proba``,
-    ``composite_log_likelihood`` and ``summary``. A model with ties overrides
+    For a model of pairs (Bradley-Terry, Rao-Kupper, Davidson): ``pairwise_proba`` and
+    ``composite_log_likelihood``. A model with ties overrides
     ``_pair_proba(difference)``, which returns the probabilities of a win and of a tie
     given the scores' difference; one whose values are not pair log-likelihoods
-    overrides ``_pair_loss()``, whose loss must share the fit's extra parameters.
-    Names of extra parameters: ``_extra_names``. A loss that weighs pairs sets
-    ``_weighs_pairs`` to True.
+    overrides ``_pair_loss()``, whose loss must share the fit's extra parameters. A
+    loss that weighs pairs sets ``_weighs_pairs`` to True.
 ``LikelihoodMixin``
-    On top of it, for a distribution over what is observed in a list (Plackett-Luce,
-    PMOP, Davidson-Luce): ``log_likelihood``, ``deviance``, ``aic``. Where the loss
-    drops a constant, override ``_log_constant(prepared, lists)``, (n_lists,); where
-    some settings are no likelihood, ``_no_likelihood()`` says why, else None; where
-    some approximate, ``_approximations(objective)`` says so.
+    For a distribution over what is observed in a list: ``log_likelihood``,
+    ``deviance``, ``aic``. Where the loss drops a constant, override
+    ``_log_constant(prepared, lists)``, (n_lists,); where some settings are no
+    likelihood, ``_no_likelihood()`` says why, else None; where some do not end at its
+    maximum, ``_no_maximum()``.
 ``PlackettLuceMixin``
-    On top of that: ``stage_proba``, ``sample_rankings``, ``top_k_proba``.
-
-So Davidson's ranker is ``class DavidsonRanker(PairModelMixin, LinearRanker)`` with
-``_pair_proba`` and ``_extra_names``; ListMLE's marginal ties need nothing, since
-``_log_constant`` concerns "efron" and "breslow" alone; stage weights are a reason in
-``_no_likelihood``; PMOP's ranker is a ``LikelihoodMixin`` with its ``_pair_proba``.
+    A likelihood and a model of pairs: ``stage_proba``, ``sample_rankings``,
+    ``top_k_proba``.
+``PartitionModelMixin``
+    A likelihood of ordered partitions: ``partition_proba``, ``stage_proba``,
+    ``sample_partitions``, ``expected_level``, and ``pairwise_proba`` of rows among all
+    rows of their list. It needs ``_subset_model(longest)``.
 """
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 
@@ -40,9 +45,16 @@ class LikelihoodMixin(ProbabilityModelMixin):
     def log_likelihood(self, X, y, groups=None, *, average="sum", sample_weight=None):
         r"""Return the logarithm of the probability of the labels' order.
 
-        Where tied rows share a stage, the probability that they come first in any of
-        their orders; "efron" and "breslow" approximate it, with the factor
-        :math:`d!` of a level of d rows.
+        Likelihoods compare only over the same sample space:
+
+        - Plackett-Luce (``ListMLERanker``): all n! orders of the n rows of a list. The
+          sizes of ties are taken as given; the probability is that tied rows share
+          their places in any order among themselves. "marginal" sums over these
+          orders exactly; "efron" and "breslow" approximate the sum, with the factor
+          :math:`d!` of a level of d rows.
+        - Ordered partitions (``PMOPRanker``, ``DavidsonLuceRanker``): all ways to part
+          the rows into levels, ties and their sizes included; 3 for two rows, 13 for
+          three. Sizes that the fitted model gives no weight have probability 0.
 
         Parameters
         ----------
@@ -61,21 +73,34 @@ class LikelihoodMixin(ProbabilityModelMixin):
         Returns
         -------
         log_likelihood : float or ndarray of shape (n_lists,)
-            0 for a list with nothing to rank.
+            At most 0; minus infinity where ties have a size without weight.
 
         Raises
         ------
         ValueError
             If groups are missing, lengths differ, ``average`` is unknown, or the
             ranker's settings are no likelihood.
+
+        Warns
+        -----
+        UserWarning
+            If it is minus infinity for some lists.
         """
         reason = self._no_likelihood()
         if reason is not None:
             raise ValueError(f"{type(self).__name__} has no likelihood: {reason}")
-        loss = self._loss()
-        seen = self._observed(X, y, groups, sample_weight, "log_likelihood", loss)
-        values = self._log_constant(seen.prepared, seen.lists)
-        return seen.add_up(values - self._values(loss, seen), average)
+        seen = self._observed(X, y, groups, sample_weight, "log_likelihood")
+        values = self._log_likelihoods(seen.scores, seen.y, seen.lists)
+        n_impossible = int(np.sum(values == -np.inf))
+        if n_impossible:
+            warnings.warn(
+                f"{type(self).__name__}: {n_impossible} of {len(values)} lists have a "
+                "log-likelihood of minus infinity, since so many rows are tied in them "
+                "as the fitted model never ties: max_tie_size is smaller, or no level "
+                "of this size was in the data of the fit.",
+                stacklevel=2,
+            )
+        return seen.add_up(values, average)
 
     def deviance(self, X, y, groups=None, *, sample_weight=None):
         """Return -2 times the log-likelihood.
@@ -130,7 +155,7 @@ class LikelihoodMixin(ProbabilityModelMixin):
         ------
         ValueError
             As :meth:`log_likelihood`, or if the likelihood has no maximum, or the fit
-            did not look for it, since ``normalize`` weighs lists.
+            did not look for it, since ``normalize`` weighs lists, or came by chains.
         """
         deviance = self.deviance(X, y, groups, sample_weight=sample_weight)
         objective, grouping, weights = self._objective(X, y, groups, sample_weight)
@@ -138,7 +163,8 @@ class LikelihoodMixin(ProbabilityModelMixin):
         if reason is not None:
             raise ValueError(f"There is no AIC: {reason}")
         parameters = np.concatenate((self.coef_, self.extra_))
-        found = estimate(objective, parameters)[0]
+        free = np.concatenate((np.ones(len(self.coef_), bool), self._free_extra()))
+        found = estimate(objective, parameters, free)[0]
         if found.separating is not None:
             raise ValueError(
                 "There is no AIC: rows are separated, so that the likelihood has no "
@@ -150,6 +176,17 @@ class LikelihoodMixin(ProbabilityModelMixin):
         """Return why the ranker's settings are no likelihood, or None."""
         return None
 
+    def _no_maximum(self):
+        """Return why the fit does not end at the optimum, or None."""
+        return None
+
+    def _log_likelihoods(self, scores, y, lists):
+        """Return the log-likelihood of each list."""
+        loss = self._loss()
+        prepared = loss.prepare(loss.check_labels(y, lists), lists)
+        values = self._values(loss, scores, prepared, lists)
+        return self._log_constant(prepared, lists) - values
+
     def _log_constant(self, prepared, lists):
         """Return what the loss leaves out of each list's log-likelihood."""
         return np.zeros(lists.n_lists)
@@ -160,7 +197,7 @@ class LikelihoodMixin(ProbabilityModelMixin):
                 f"normalize={self.normalize!r} divides lists by different numbers, so "
                 "that the fit did not maximise the likelihood; use normalize=None."
             )
-        return self._no_likelihood()
+        return self._no_likelihood() or self._no_maximum()
 
     def _criterion(self, objective, found, fit, total, divisor):
         if divisor is None or self._no_likelihood() is not None:
@@ -170,4 +207,6 @@ class LikelihoodMixin(ProbabilityModelMixin):
             for block in objective.blocks
         )
         value = float(divisor * (fit + total * sum(constants)))
+        if self._no_maximum() is not None:
+            return "log-likelihood", value, None, np.nan
         return "log-likelihood", value, "AIC", -2.0 * value + 2.0 * found.df

@@ -158,6 +158,14 @@ class ListMLERanker(PlackettLuceMixin, LinearRanker):
             self.random_state,
         )
 
+    def _no_likelihood(self):
+        if self.stage_weights == "uniform":
+            return None
+        return (
+            f"stage_weights={self.stage_weights!r} weighs stages, so that the loss is "
+            "no log-likelihood; use 'uniform'."
+        )
+
     def _approximations(self, objective):
         # Only tied levels leave a constant out.
         tied = any(

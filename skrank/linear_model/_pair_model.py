@@ -44,7 +44,9 @@ class PairModelMixin(ProbabilityModelMixin):
     def pairwise_proba(self, X_a, X_b):
         r"""Return the probability that each row of ``X_a`` beats that of ``X_b``.
 
-        Without ties :math:`1 / (1 + e^{-(s_a - s_b)})`, for rows of the same list.
+        For rows of the same list. Models without ties have
+        :math:`1 / (1 + e^{-(s_a - s_b)})`, those with ties their own formulas, with
+        the fitted parameter of ties.
 
         Parameters
         ----------
@@ -70,9 +72,11 @@ class PairModelMixin(ProbabilityModelMixin):
     ):
         """Return the log-likelihood of pairs, as if they were independent.
 
-        It ranks models of the same data. Pairs of one list are not independent, so
-        it has no AIC, no deviance, and no likelihood ratio test; ``summary`` gives
-        CLIC.
+        Each pair of rows of a list has its own sample space: win or loss, and pairs
+        of equal labels do not count; for models with ties win, tie or loss, and all
+        pairs count. So it ranks models of the same data and of the same space. Pairs
+        of one list are not independent, so it has no AIC, no deviance, and no
+        likelihood ratio test; ``summary`` gives CLIC.
 
         Parameters
         ----------
@@ -100,8 +104,11 @@ class PairModelMixin(ProbabilityModelMixin):
         """
         method = "composite_log_likelihood"
         loss = self._pair_loss()
-        seen = self._observed(X, y, groups, sample_weight, method, loss)
-        return seen.add_up(-self._values(loss, seen), average)
+        seen = self._observed(X, y, groups, sample_weight, method)
+        lists = seen.lists
+        prepared = loss.prepare(loss.check_labels(seen.y, lists), lists)
+        values = self._values(loss, seen.scores, prepared, lists)
+        return seen.add_up(-values, average)
 
     def _pair_loss(self):
         """Return the loss whose values are minus log-likelihoods of pairs."""

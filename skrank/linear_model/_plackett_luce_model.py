@@ -55,8 +55,9 @@ class PlackettLuceMixin(LikelihoodMixin, PairModelMixin):
             If groups are missing or lengths differ.
         """
         loss = self._loss()
-        seen = self._observed(X, y, groups, None, "stage_proba", loss)
-        stages, lists = seen.prepared, seen.lists
+        seen = self._observed(X, y, groups, None, "stage_proba")
+        lists = seen.lists
+        stages = loss.prepare(loss.check_labels(seen.y, lists), lists)
         places = stages.level_starts
         proba = stage_probabilities(seen.scores, stages.order, places, lists)
         # A single row that is left is picked, whether or not that is a stage.

@@ -28,7 +28,6 @@ class Observed(NamedTuple):
 
     scores: Floats
     y: Floats
-    prepared: Any
     grouping: Grouping
     weights: Floats | None
 
@@ -45,7 +44,8 @@ class Observed(NamedTuple):
         if average not in ("sum", "mean"):
             raise ValueError(f"average must be 'sum', 'mean' or None, got {average!r}.")
         weights = np.ones(len(values)) if self.weights is None else self.weights
-        total = float(values @ weights)
+        counted = weights > 0  # 0 times minus infinity is no number
+        total = float(values[counted] @ weights[counted])
         return total if average == "sum" else total / float(weights.sum())
 
 
@@ -105,6 +105,12 @@ class ProbabilityModelMixin:
             fit separates rows, which leaves NaN; if the coefficients are no optimum
             for these data.
 
+        Notes
+        -----
+        The loss's own parameters, such as those of ties, stand below the
+        coefficients, in the scale in which they are learned and without a penalty.
+        Those at a limit of the model, where the data allow no estimate, are left out.
+
         References
         ----------
         .. [1] C. Varin, N. Reid, D. Firth, "An overview of composite likelihood
@@ -118,8 +124,11 @@ class ProbabilityModelMixin:
             raise ValueError(f"confidence must be in (0, 1), got {confidence!r}.")
         objective, grouping, weights = self._objective(X, y, groups, sample_weight)
         parameters = np.concatenate((self.coef_, self.extra_))
-        found, n_lists = estimate(objective, parameters)
+        free = np.concatenate((np.ones(len(self.coef_), bool), self._free_extra()))
+        found, n_lists = estimate(objective, parameters, free)
         names = [*self._feature_names(), *self._extra_names()]
+        left_out = [name for name, kept in zip(names, free, strict=True) if not kept]
+        names = [name for name, kept in zip(names, free, strict=True) if kept]
         divisor = divisor_of(objective, weights)
         total = weights.sum()
         reason = self._no_model(grouping.lists, weights, divisor)
@@ -131,6 +140,11 @@ class ProbabilityModelMixin:
             model = found.model / (total * divisor)
             matrix = matrix if covariance == "clustered" else model
         notes, alarms = self._notes(found, n_lists, names, covariance)
+        if left_out:
+            notes.append(
+                "At a limit of the model, so left out, without an error: "
+                f"{_listing(left_out)}."
+            )
         notes += self._approximations(objective)
         for alarm in alarms:
             warnings.warn(f"{type(self).__name__}.summary: {alarm}", stacklevel=2)
@@ -146,8 +160,8 @@ class ProbabilityModelMixin:
         return FitSummary(
             ranker=type(self).__name__,
             names=names,
-            coef=parameters,
-            n_extra=len(self.extra_),
+            coef=parameters[free],
+            n_extra=int(self._free_extra().sum()),
             clustered=standard_errors(found.clustered),
             model=None if model is None else standard_errors(model),
             covariance=covariance,
@@ -171,6 +185,10 @@ class ProbabilityModelMixin:
     def _extra_names(self):
         """Return names of the loss's own parameters."""
         return [f"extra {number}" for number in range(len(self.extra_))]
+
+    def _free_extra(self):
+        """Return which of the loss's own parameters are estimated, not at a limit."""
+        return np.abs(self.extra_) < self._loss().extra_limit
 
     def _feature_names(self):
         """Return the names of the features, or x0, x1, ..."""
@@ -225,8 +243,7 @@ class ProbabilityModelMixin:
         elif found.step > FAR_FROM_OPTIMUM:
             alarms.append(
                 "The coefficients are not the optimum for these data: it is about "
-                f"{found.step:.2g} standard errors away. Pass the data and weights of "
-                "fit, or lower tol and ftol."
+                f"{found.step:.2g} standard errors away. {self._nearer()}"
             )
         enough = max(FEW_LISTS, len(names) + 1)
         if covariance == "clustered" and 0 < n_lists < enough:
@@ -235,6 +252,13 @@ class ProbabilityModelMixin:
                 f"standard errors are too small, as a rule, below {enough}."
             )
         return notes, alarms
+
+    def _check_labels_of_fit(self, y, lists):
+        """Refuse labels that cannot be those of the fit."""
+
+    def _nearer(self):
+        """Return what brings the coefficients to the optimum."""
+        return "Pass the data and weights of fit, or lower tol and ftol."
 
     def _objective(self, X, y, groups, sample_weight):
         """Return the fit's objective on some data, its grouping and list weights."""
@@ -260,6 +284,7 @@ class ProbabilityModelMixin:
         labels = loss.check_labels(
             grouping.gather(finite_column(y, "y")), grouping.lists
         )
+        self._check_labels_of_fit(labels, grouping.lists)
         objective = LinearObjective(
             X,
             labels,
@@ -274,7 +299,7 @@ class ProbabilityModelMixin:
             weights = np.ones(grouping.lists.n_lists)
         return objective, grouping, weights
 
-    def _observed(self, X, y, groups, sample_weight, method, loss):
+    def _observed(self, X, y, groups, sample_weight, method):
         """Check some data and return their scores and labels, lists together."""
         groups = find_groups(y, groups, f"{type(self).__name__}.{method}")
         scores = self.predict(X)
@@ -282,16 +307,14 @@ class ProbabilityModelMixin:
         equally_long(scores, labels, ("X", "y"))
         grouping = group_rows(groups, len(labels))
         weights = list_weights(sample_weight, grouping)
-        labels = loss.check_labels(grouping.gather(labels), grouping.lists)
-        prepared = loss.prepare(labels, grouping.lists)
-        return Observed(grouping.gather(scores), labels, prepared, grouping, weights)
+        return Observed(
+            grouping.gather(scores), grouping.gather(labels), grouping, weights
+        )
 
-    def _values(self, loss, seen):
+    def _values(self, loss, scores, prepared, lists):
         """Return the loss of each list at the fitted extra parameters."""
         given = (self.extra_,) if len(self.extra_) else ()
-        return loss.value_and_gradient(seen.scores, seen.prepared, seen.lists, *given)[
-            0
-        ]
+        return loss.value_and_gradient(scores, prepared, lists, *given)[0]
 
 
 def divisor_of(objective: LinearObjective, weights: Floats) -> float | None:
