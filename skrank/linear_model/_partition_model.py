@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._groups import find_groups, group_rows
 from skrank._lists import Levels
 from skrank._partitions import (
     Estimate,
@@ -16,6 +15,7 @@ from skrank._partitions import (
     stage_probabilities,
 )
 from skrank.linear_model._likelihood import LikelihoodMixin
+from skrank.linear_model._probability_model import check_count
 
 
 class PartitionModelMixin(LikelihoodMixin):
@@ -94,7 +94,7 @@ class PartitionModelMixin(LikelihoodMixin):
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Features.
         groups : array-like of shape (n_rows,)
-            One group label a row.
+            One group label a row; None takes the index level "groups" of ``X``.
         n_samples : int, default=1
             Number of draws.
         random_state : int, RandomState instance or None, default=None
@@ -127,7 +127,7 @@ class PartitionModelMixin(LikelihoodMixin):
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Features.
         groups : array-like of shape (n_rows,)
-            One group label a row.
+            One group label a row; None takes the index level "groups" of ``X``.
         n_samples : int, default=1000
             Number of draws for lists of more than 12 rows; others are exact.
         random_state : int, RandomState instance or None, default=None
@@ -165,7 +165,7 @@ class PartitionModelMixin(LikelihoodMixin):
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Features.
         groups : array-like of shape (n_rows,)
-            One group label a row.
+            One group label a row; None takes the index level "groups" of ``X``.
         n_samples : int, default=1000
             Number of draws for lists of more than 12 rows; others are exact.
         random_state : int, RandomState instance or None, default=None
@@ -221,10 +221,7 @@ class PartitionModelMixin(LikelihoodMixin):
 
     def _to_draw(self, X, groups, n_samples, fewest, random_state, method):
         """Return scores in the order of the lists, the grouping, and a seed."""
-        if n_samples < fewest:
-            raise ValueError(f"n_samples must be at least {fewest}, got {n_samples!r}.")
-        scores = self.predict(X)
-        groups = find_groups(None, groups, f"{type(self).__name__}.{method}")
-        grouping = group_rows(groups, len(scores))
+        check_count(n_samples, "n_samples", fewest)
+        scores, grouping = self._scores_of_lists(X, groups, method)
         seed = check_random_state(random_state).randint(2**63 - 1, dtype=np.int64)
-        return grouping.gather(scores), grouping, int(seed)
+        return scores, grouping, int(seed)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any
-
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._groups import find_groups, group_rows
 from skrank._plackett_luce import (
     TopKProba,
     draw_ranks,
@@ -17,6 +13,7 @@ from skrank._plackett_luce import (
 )
 from skrank.linear_model._likelihood import LikelihoodMixin
 from skrank.linear_model._pair_model import PairModelMixin
+from skrank.linear_model._probability_model import check_count
 from skrank.losses import RankNet
 
 
@@ -97,7 +94,7 @@ class PlackettLuceMixin(LikelihoodMixin, PairModelMixin):
         ValueError
             If groups are missing, lengths differ or ``n_samples`` is below 1.
         """
-        _check_count(n_samples, "n_samples")
+        check_count(n_samples, "n_samples")
         scores, grouping = self._scores_of_lists(X, groups, "sample_rankings")
         rng = check_random_state(random_state)
         ranks = draw_ranks(scores, grouping.lists, n_samples, rng)
@@ -145,26 +142,13 @@ class PlackettLuceMixin(LikelihoodMixin, PairModelMixin):
             If groups are missing, lengths differ, or ``k`` or ``n_samples`` is below
             1.
         """
-        _check_count(k, "k")
-        _check_count(n_samples, "n_samples")
+        check_count(k, "k")
+        check_count(n_samples, "n_samples")
         scores, grouping = self._scores_of_lists(X, groups, "top_k_proba")
         rng = check_random_state(random_state)
         found = top_k_probabilities(scores, grouping.lists, int(k), n_samples, rng)
         return TopKProba(*map(grouping.scatter, found))
 
-    def _scores_of_lists(self, X, groups, method):
-        """Return scores, the rows of each list together, and the grouping."""
-        groups = find_groups(X, groups, f"{type(self).__name__}.{method}")
-        scores = self.predict(X)
-        grouping = group_rows(groups, len(scores))
-        return grouping.gather(scores), grouping
-
     def _pair_loss(self):
         # Of two rows the better comes first as in the model of Bradley and Terry.
         return RankNet()
-
-
-def _check_count(value: Any, name: str) -> None:
-    """Raise ValueError for what is no integer of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")

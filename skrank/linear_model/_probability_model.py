@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -311,10 +311,25 @@ class ProbabilityModelMixin:
             grouping.gather(scores), grouping.gather(labels), grouping, weights
         )
 
+    def _scores_of_lists(self, X, groups, method):
+        """Return scores, the rows of each list together, and the grouping."""
+        groups = find_groups(X, groups, f"{type(self).__name__}.{method}")
+        scores = self.predict(X)
+        grouping = group_rows(groups, len(scores))
+        return grouping.gather(scores), grouping
+
     def _values(self, loss, scores, prepared, lists):
         """Return the loss of each list at the fitted extra parameters."""
         given = (self.extra_,) if len(self.extra_) else ()
         return loss.value_and_gradient(scores, prepared, lists, *given)[0]
+
+
+def check_count(value: Any, name: str, fewest: int = 1) -> None:
+    """Raise ValueError for what is no integer of at least ``fewest``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < fewest:
+        raise ValueError(
+            f"{name} must be an integer of at least {fewest}, got {value!r}."
+        )
 
 
 def divisor_of(objective: LinearObjective, weights: Floats) -> float | None:

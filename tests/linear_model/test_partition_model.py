@@ -173,8 +173,9 @@ def test_sizes_that_davidson_luce_has_not_seen_are_never_drawn():
 def test_bad_arguments_are_refused(method):
     draw = getattr(model("geometric"), method)
     X = np.zeros((3, 4))
-    with pytest.raises(ValueError, match="n_samples must be at least"):
-        draw(X, [0, 0, 1], n_samples=0)
+    for n_samples in (0, 2.5):
+        with pytest.raises(ValueError, match="n_samples must be an integer of at leas"):
+            draw(X, [0, 0, 1], n_samples=n_samples)
     with pytest.raises(ValueError, match="groups"):
         draw(X, None)
     with pytest.raises(ValueError, match="2 entries for 3 rows"):
