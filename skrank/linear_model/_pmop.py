@@ -244,6 +244,26 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
             name="PMOPRanker",
         )
 
+    def _no_maximum(self):
+        if self.inference == "exact":
+            return None
+        return (
+            f"the weights come from chains (inference={self.inference!r}), which end "
+            "near the optimum, not at it; use inference='exact'."
+        )
+
+    def _nearer(self):
+        if self.inference == "exact":
+            return super()._nearer()
+        return "Raise n_steps or max_iter, or use inference='exact'."
+
+    def _approximations(self, objective):
+        if self.inference != "exact":
+            return ["The errors do not tell how far the chains end from the optimum."]
+        if self.potential == "arithmetic":
+            return ["Not convex: the errors are around the optimum that was found."]
+        return []
+
     def _subset_model(self, longest):
         """Return the model of a stage, for the methods on partitions."""
         weights = size_weights(longest, self.max_tie_size)

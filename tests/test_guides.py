@@ -1,0 +1,23 @@
+"""The code of the guide's pages runs as it stands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGES = sorted((Path(__file__).resolve().parents[1] / "doc").glob("*.md"))
+
+
+def blocks_of(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_code_of_a_page_runs(page, capsys):
+    for block in blocks_of(page):
+        exec(compile(block, page.name, "exec"), {})
+        assert capsys.readouterr().out
+
+
+def test_there_are_pages_with_code():
+    assert sum(map(len, map(blocks_of, PAGES))) >= 2
