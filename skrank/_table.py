@@ -70,11 +70,11 @@ def print_table(
     heads = _right([f"{title} " for title in [*titles, "fit (s)"]], widths)
     say("ranker".ljust(longest) + heads)
     say("-" * (longest + sum(widths) - 1))
-    for name, cells in rows:
+    for name, right in rows:
         *above, last = textwrap.wrap(name, longest, subsequent_indent="  ")
         for line in above:
             say(line)
-        say(last.ljust(longest) + cells)
+        say(last.ljust(longest) + right)
     say("")
     folds = f", all {n_folds} folds together" if n_folds > 1 else ""
     note(

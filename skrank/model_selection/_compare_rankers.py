@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -200,8 +201,11 @@ def whole_folds(cv: Any, data: Ranked, function: str) -> list[Fold]:
     """
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         cv = QueryKFold(int(cv))
-    if hasattr(cv, "split"):
-        splits = cv.split(data.X, data.y, data.groups)
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        with warnings.catch_warnings():
+            # Whether a splitter that ignores groups cuts lists is looked at below.
+            warnings.filterwarnings("ignore", "The groups parameter is ignored")
+            splits = list(cv.split(data.X, data.y, data.groups))
     elif hasattr(cv, "__iter__") and not isinstance(cv, str):
         splits = cv
     else:

@@ -111,10 +111,10 @@ default=(0.1, 0.325, 0.55, 0.775, 1.0)
     # Pipelines and searches hand groups on only while routing is on.
     with sklearn.config_context(enable_metadata_routing=True):
         for column, (fold, lists) in enumerate(zip(folds, added, strict=True)):
-            test = data.take(fold.test_rows)
+            whole, test = fold.parts()
+            of_whole = of_row[fold.train_rows]
             for row, size in enumerate(sizes):
-                rows = fold.train_rows[np.isin(of_row[fold.train_rows], lists[:size])]
-                train = data.take(rows)
+                train = whole.take(np.isin(of_whole, lists[:size]))
                 model = clone(estimator)
                 model.fit(train.X, train.y, **groups_for(model, "fit", train))
                 scores[:, row, column] = [

@@ -113,14 +113,7 @@ def list_metrics(metrics: Any) -> dict[str, Metric]:
 
 def list_metric(metric: Any, name: str) -> Metric:
     """Return a function that gives one value a list, NaN where undefined."""
-    if isinstance(metric, str):
-        metric = named_scorer(metric)
-    elif not callable(metric):
-        raise TypeError(
-            f"metrics must hold names, scorers or functions, got {metric!r}."
-        )
-    elif not isinstance(metric, RankingScorer) and _averages(metric):
-        metric = make_ranking_scorer(metric)
+    metric = _understood(metric)
     values = _values_of(metric) if isinstance(metric, RankingScorer) else metric
 
     def checked(y: Any, scores: Floats, groups: Any) -> Floats:
@@ -134,6 +127,21 @@ def list_metric(metric: Any, name: str) -> Metric:
         return column
 
     return checked
+
+
+def _understood(metric: Any) -> Any:
+    """Return a scorer for a name or a metric of the package's kind, or the function."""
+    if isinstance(metric, str):
+        return named_scorer(metric)
+    if isinstance(metric, RankingScorer):
+        return metric
+    # A scorer of scikit-learn has no value of each list.
+    if not callable(metric) or hasattr(metric, "get_metadata_routing"):
+        raise TypeError(
+            "metrics must hold names, functions, or scorers of "
+            f"skrank.metrics.make_ranking_scorer, got {metric!r}."
+        )
+    return make_ranking_scorer(metric) if _averages(metric) else metric
 
 
 def _values_of(scorer: RankingScorer) -> Metric:
@@ -171,6 +179,7 @@ def _name(metric: Any) -> str:
     """Return what a metric is called in a table: "ndcg@10, gain='linear'"."""
     if isinstance(metric, str):
         return metric
+    metric = _understood(metric)
     if not isinstance(metric, RankingScorer):
         return str(getattr(metric, "__name__", None) or repr(metric))
     options = dict(metric.kwargs)

@@ -69,8 +69,9 @@ def metric_table(
         1 + max(len(cells[column]) for cells in (heads, *(cells for _, cells in rows)))
         for column in range(len(heads))
     ]
-    room = max(WIDTH - sum(widths), NARROWEST)
-    longest = min(max(len(text) for text in [*marks.values(), head or metric]), room)
+    room = WIDTH - sum(widths)
+    longest = max(len(text) for text in [*marks.values(), head or metric])
+    longest = min(longest, room) if room >= NARROWEST else 0
     lines = [*_spread(head or metric, heads, longest, widths)]
     lines.append("-" * (longest + sum(widths)))
     for text, cells in rows:
@@ -86,13 +87,13 @@ def _cells(
     difference = None if found is None else found.difference
     mean = ["-", "-"]
     if interval is not None:
-        mean = [f"{interval.mean:.4f}", _interval(interval.low, interval.high)]
+        mean = [_number(interval.mean, 4), _interval(interval.low, interval.high)]
     if empty:
-        mean.append("-" if found is None else f"{found.mean_empty_as_zero:.4f}")
+        mean.append("-" if found is None else _number(found.mean_empty_as_zero, 4))
     behind = ["-", "-", "-"]
     if difference is not None:
         behind = [
-            f"{difference.difference:+.4f}",
+            _number(difference.difference, 4, "+"),
             _interval(difference.low, difference.high),
             _p_value(difference.p_holm),
         ]
@@ -101,7 +102,14 @@ def _cells(
 
 
 def _interval(low: float, high: float) -> str:
-    return f"[{low:.3f}, {high:.3f}]"
+    return f"[{_number(low, 3)}, {_number(high, 3)}]"
+
+
+def _number(value: float, digits: int, sign: str = "") -> str:
+    """Return a number, decimals of it where it is small and digits where large."""
+    if abs(value) < 10:
+        return f"{value:{sign}.{digits}f}"
+    return f"{value:{sign}.{digits if abs(value) < 100_000 else digits - 1}g}"
 
 
 def _p_value(p: float | None) -> str:
