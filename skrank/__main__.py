@@ -401,7 +401,7 @@ def _metric(name: str, max_grade: float, empty_as_zero: bool) -> Metric:
     options: dict[str, Any] = {"max_grade": max_grade} if base == "err" else {}
     if base == "ndcg" and empty_as_zero:
         options["empty"] = 0.0
-    return list_metric(named_scorer(name, **options), name)
+    return list_metric(named_scorer(name, **options))
 
 
 def _metric_names() -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state, column_or_1d, indexable
 
+from skrank._checks import finite_column
 from skrank._groups import find_groups, group_rows
 from skrank.model_selection._comparison import Fold, Ranked, compare
 from skrank.model_selection._named_metrics import list_metrics
@@ -72,7 +73,8 @@ default=("ndcg@10", "err@10")
         "precision", "recall", "f_measure", "hit_rate", "r_precision", "bpref",
         "rank_biased_precision", "pairwise_accuracy", "kendall_tau" and "spearman",
         with a cut-off as in "ndcg@10"; scorers such as
-        ``err_scorer(k=10, max_grade=2)``, for options; and functions
+        ``err_scorer(k=10, max_grade=2)``, for options ("err" takes grades up to 4);
+        and functions
         ``metric(y, scores, groups)`` of one value a list, in the order of
         ``list_labels(groups)``, NaN where undefined.
     reference : str, default=None
@@ -175,6 +177,7 @@ def ranked_data(X: Any, y: Any, groups: Any, function: str) -> Ranked:
     """Return checked features, labels and groups, as arrays but for features."""
     labels = find_groups(y, groups, function)
     X, column = indexable(X, column_or_1d(y))
+    finite_column(column, "y")
     group_rows(labels, len(column))
     known, of_row = numbered_lists(labels)
     return Ranked(X, column, known[of_row])

@@ -72,7 +72,7 @@ class Fold:
         return train, test
 
 
-class TestLists:
+class SharedSort:
     """Test lists whose rows are sorted once a ranking, for all metrics together.
 
     Every metric sorts the rows that it is given, which costs next to nothing where
@@ -90,8 +90,6 @@ class TestLists:
     y, groups : ndarray of shape (n_rows,)
         Labels and groups, the rows of each list together.
     """
-
-    __test__ = False  # not a test case, for pytest
 
     def __init__(self, test: Ranked) -> None:
         self._grouping = group_rows(test.groups, len(test.y))
@@ -166,9 +164,9 @@ def compare(
     with sklearn.config_context(enable_metadata_routing=True):
         for number, fold in enumerate(folds):
             train, test = _transformed(transformer, *fold.parts())
-            lists_of_test = TestLists(test)
-            lists.append(lists_of_test.labels)
-            refused |= _refusals(metrics, lists_of_test)
+            shared = SharedSort(test)
+            lists.append(shared.labels)
+            refused |= _refusals(metrics, shared)
             applicable = {
                 name: metrics[name] for name in metrics if name not in refused
             }
@@ -185,7 +183,7 @@ def compare(
                 if result.problem is None:
                     scores = _scores(ranker, train, test, result)
                 if result.problem is None:
-                    _measure(applicable, lists_of_test, scores, values[name], result)
+                    _measure(applicable, shared, scores, values[name], result)
                 if number == 0 and len(folds) > 1 and result.problem is None:
                     result.problem = _over_budget(
                         f"the first of {len(folds)} fits",
@@ -242,13 +240,13 @@ def _transformed(
     )
 
 
-def _refusals(metrics: Mapping[str, Metric], test: TestLists) -> dict[str, str]:
+def _refusals(metrics: Mapping[str, Metric], test: SharedSort) -> dict[str, str]:
     """Return why metrics do not apply to these labels, whatever the scores."""
     refused = {}
     scores = np.zeros(len(test.y))
     for name, function in metrics.items():
         try:
-            function(test.y, scores, test.groups)
+            _one_a_list(function(test.y, scores, test.groups), name, test)
         except ValueError as error:
             refused[name] = _one_line(error)
     return refused
@@ -260,7 +258,7 @@ def _scores(ranker: Any, train: Ranked, test: Ranked, result: RankerResult) -> A
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            fitted, seconds = timed_fit(ranker, train)
+            fitted, seconds = _timed_fit(ranker, train)
             result.seconds.append(seconds)
             scores = fitted.predict(test.X, **groups_for(fitted, "predict", test))
         except Exception as error:
@@ -271,7 +269,7 @@ def _scores(ranker: Any, train: Ranked, test: Ranked, result: RankerResult) -> A
 
 def _measure(
     metrics: Mapping[str, Metric],
-    test: TestLists,
+    test: SharedSort,
     scores: Any,
     values: dict[str, list[Floats]],
     result: RankerResult,
@@ -280,12 +278,24 @@ def _measure(
     try:
         ranking = test.best_first(scores)
         for name, metric in metrics.items():
-            values.setdefault(name, []).append(metric(*ranking))
+            column = _one_a_list(metric(*ranking), name, test)
+            values.setdefault(name, []).append(column)
     except ValueError as error:
         result.problem = f"failed: {_one_line(error)}"
 
 
-def timed_fit(ranker: Any, train: Ranked) -> tuple[Any, float]:
+def _one_a_list(values: Any, metric: str, test: SharedSort) -> Floats:
+    """Return what a metric gave as a column, checked."""
+    column = np.asarray(values, dtype=np.float64)
+    if column.shape != test.labels.shape:
+        raise ValueError(
+            f"metric {metric!r} must return one value per list, got shape "
+            f"{column.shape} for {len(test.labels)} lists."
+        )
+    return column
+
+
+def _timed_fit(ranker: Any, train: Ranked) -> tuple[Any, float]:
     """Return a fitted copy and the seconds that ``fit`` took."""
     ranker = clone(ranker)
     groups = groups_for(ranker, "fit", train)
@@ -342,7 +352,7 @@ def _too_slow(
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    seconds = timed_fit(ranker, part_of_train)[1]
+                    seconds = _timed_fit(ranker, part_of_train)[1]
             except Exception:
                 return None  # the fit to all rows will tell
             fastest = min(fastest, seconds)

@@ -55,8 +55,8 @@ default=(0.1, 0.325, 0.55, 0.775, 1.0)
     cv : int, splitter or iterable of (train, test), default=5
         Folds; a number means ``QueryKFold(cv)``. No list may be cut.
     scoring : str or callable, default=None
-        Name of a metric as :func:`compare_rankers` takes them, a scorer, or a metric
-        ``metric(y, scores, groups)`` that has ``average=``; None takes the
+        Name of a metric as :func:`compare_rankers` takes them, a scorer, or a
+        function ``metric(y, scores, groups)`` that returns a number; None takes the
         estimator's ``score``.
     shuffle : bool, default=True
         Add lists in random order; otherwise as they stand in the data.

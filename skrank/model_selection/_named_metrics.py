@@ -18,7 +18,6 @@ from skrank.metrics import (
     f_measure_at_k_scorer,
     hit_rate_scorer,
     kendall_tau_scorer,
-    list_labels,
     make_ranking_scorer,
     ndcg_scorer,
     pairwise_accuracy_scorer,
@@ -108,25 +107,13 @@ def list_metrics(metrics: Any) -> dict[str, Metric]:
             )
     if not metrics:
         raise ValueError("metrics is empty; give at least one.")
-    return {name: list_metric(metric, name) for name, metric in metrics.items()}
+    return {name: list_metric(metric) for name, metric in metrics.items()}
 
 
-def list_metric(metric: Any, name: str) -> Metric:
+def list_metric(metric: Any) -> Metric:
     """Return a function that gives one value a list, NaN where undefined."""
     metric = _understood(metric)
-    values = _values_of(metric) if isinstance(metric, RankingScorer) else metric
-
-    def checked(y: Any, scores: Floats, groups: Any) -> Floats:
-        column = np.asarray(values(y, scores, groups), dtype=np.float64)
-        n_lists = len(list_labels(groups))
-        if column.shape != (n_lists,):
-            raise ValueError(
-                f"metric {name!r} must return one value per list, got shape "
-                f"{column.shape} for {n_lists} lists."
-            )
-        return column
-
-    return checked
+    return _values_of(metric) if isinstance(metric, RankingScorer) else metric
 
 
 def _understood(metric: Any) -> Any:

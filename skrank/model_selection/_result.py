@@ -85,7 +85,7 @@ class RankerStatistics:
     difference: ScoreComparison | None
 
 
-@dataclass
+@dataclass(frozen=True, repr=False)
 class RankerComparison:
     """How several rankers did on the same lists; ``print`` shows a table.
 
@@ -131,7 +131,7 @@ class RankerComparison:
     confidence: float = 0.95
     n_resamples: int = 10_000
     random_state: Any = None
-    _known: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    _known: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     @property
     def metrics(self) -> list[str]:
@@ -239,6 +239,10 @@ class RankerComparison:
                 rows[metric, name] = _row(result, metric, statistics.get(name))
         index = pd.MultiIndex.from_tuples(list(rows), names=["metric", "ranker"])
         return pd.DataFrame(list(rows.values()), index=index)
+
+    def __repr__(self) -> str:
+        counts = f"rankers: {len(self.results)}, lists: {len(self.lists)}"
+        return f"<RankerComparison: {counts}; print it for the table>"
 
     def __str__(self) -> str:
         from skrank.model_selection._report import report

@@ -35,7 +35,7 @@ from skrank.metrics import (
     ndcg_scorer,
 )
 from skrank.model_selection import QueryKFold, RankerComparison, compare_rankers
-from skrank.model_selection._comparison import Ranked, TestLists
+from skrank.model_selection._comparison import Ranked, SharedSort
 from skrank.model_selection._named_metrics import SCORERS, named_scorer
 
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "doc/comparing.md"
@@ -381,7 +381,7 @@ def test_all_metrics_share_one_sort_and_give_the_same_values():
     groups = rng.permutation(np.repeat([5, "b", 2, "a"], [40, 1, 13, 30]))
     y = rng.integers(0, 4, size=84).astype(float)
     scores = rng.integers(0, 9, size=84) / 8
-    test = TestLists(Ranked(np.zeros((84, 1)), y, groups))
+    test = SharedSort(Ranked(np.zeros((84, 1)), y, groups))
     sorted_rows = test.best_first(scores)
     _, ranked, labels = sorted_rows
     same = labels[1:] == labels[:-1]
@@ -438,6 +438,26 @@ def test_the_first_ranker_is_the_reference_unless_named(data):
 def test_wrong_arguments_are_named(data, options, error, message):
     with pytest.raises(error, match=message):
         compare_rankers([Ridge(), Constant()], *data, **{**FEW, **options})
+
+
+def test_labels_and_rows_are_checked_before_anything_is_fitted(data):
+    X, y, groups = data
+    y = y.astype(float)
+    y[3] = np.nan
+    with pytest.raises(ValueError, match=r"y .*NaN"):
+        compare_rankers([Ridge()], X, y, groups)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        compare_rankers([Ridge()], X[1:], data[1], groups)
+    with pytest.raises(ValueError, match=r"groups has .* entries"):
+        compare_rankers([Ridge()], X, data[1], groups[1:])
+
+
+def test_it_is_short_where_it_is_not_printed(data):
+    found = compare_rankers([Ridge()], *data, metrics="err", **FEW)
+    assert (
+        repr(found)
+        == "<RankerComparison: rankers: 1, lists: 40; print it for the table>"
+    )
 
 
 def test_rankers_need_names_of_their_own(data):
