@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -24,20 +24,20 @@ from skrank._table import (
     WIDTH,
     describe,
     note,
+    print_intervals,
     print_notes,
     print_table,
     say,
 )
 from skrank.datasets import load_letor, make_ranking
-from skrank.metrics import err_score, ndcg_score, pairwise_accuracy_score
 from skrank.model_selection import QueryKFold, QueryShuffleSplit
 from skrank.model_selection._comparison import (
     Fold,
-    Metric,
     Ranked,
     compare,
     cut_folds,
 )
+from skrank.model_selection._named_metrics import Metric, list_metric, named_scorer
 
 COLUMNS = ("err", "ndcg@1", "ndcg@5", "ndcg@10")
 N_LISTS = 2000
@@ -45,6 +45,7 @@ LIST_SIZE = (5, 40)
 N_FEATURES = 40
 N_INFORMATIVE = 20
 LIST_EFFECT = 1.0
+POINTWISE = "Ridge() pointwise"
 
 DESCRIPTION = """\
 Fit every ranker of skrank, and a pointwise ridge regression, to the same lists and
@@ -182,6 +183,18 @@ def _parser() -> Parser:
         type=_number_from(0, finite=True),
         help="highest grade of the scale, for ERR (default: the largest label seen)",
     )
+    measures.add_argument(
+        "--empty-as-zero",
+        action="store_true",
+        help="count lists without a relevant row as 0 in NDCG, as published numbers "
+        "often do; otherwise they are left out",
+    )
+    measures.add_argument(
+        "--intervals",
+        action="store_true",
+        help="show, for the measure to sort by, bootstrap intervals and the paired "
+        "difference of each ranker from the pointwise ridge regression",
+    )
     fitting = parser.add_argument_group("fitting")
     fitting.add_argument(
         "--alpha",
@@ -238,6 +251,8 @@ def _run(parser: Parser, argv: Sequence[str] | None) -> None:
     source = "the largest label" if args.max_grade is None else "--max-grade"
     lines["Labels"] = f"{lowest:g} to {highest:g}; ERR: highest grade {max_grade:g}"
     lines["Labels"] += f" ({source})"
+    if args.empty_as_zero:
+        lines["Labels"] += "; NDCG: lists without a relevant row are 0"
     scaling = "divided by their standard deviation in training"
     if not args.sparse:
         scaling = "mean 0 and standard deviation 1 in training"
@@ -258,7 +273,7 @@ def _run(parser: Parser, argv: Sequence[str] | None) -> None:
         comparison = compare(
             rankers,
             folds,
-            {name: _metric(name, max_grade) for name in columns},
+            {name: _metric(name, max_grade, args.empty_as_zero) for name in columns},
             transformer=None if args.no_standardize else scaler,
             budget=args.budget,
             progress=progress,
@@ -269,6 +284,9 @@ def _run(parser: Parser, argv: Sequence[str] | None) -> None:
     say("")
     print_table(comparison, columns, args.metric, len(folds))
     print_notes(comparison, columns)
+    if args.intervals:
+        comparison = replace(comparison, reference=POINTWISE, random_state=args.seed)
+        print_intervals(comparison, args.metric)
     if args.train is None:
         say("")
         note("Your own data: skrank TRAIN --test FILE; see skrank --help.")
@@ -371,21 +389,19 @@ def _rankers(alpha: float | None, n_jobs: int, seed: int) -> dict[str, Any]:
                 for key, value in settings.items()
             )
             rankers[f"{name}({shown})"] = ranker(**common | settings)
-    rankers["Ridge() pointwise"] = Ridge(random_state=seed)
+    rankers[POINTWISE] = Ridge(random_state=seed)
     # A constant score ties all rows, and ties count by their average over orders.
     rankers[RANDOM_ORDER] = DummyRegressor()
     return rankers
 
 
-def _metric(name: str, max_grade: float) -> Metric:
+def _metric(name: str, max_grade: float, empty_as_zero: bool) -> Metric:
     """Return the function that gives one value of the measure per list."""
-    base, _, cutoff = name.partition("@")
-    if base == "pairwise_accuracy":
-        return partial(pairwise_accuracy_score, average=None)
-    k = int(cutoff) if cutoff else None
-    if base == "err":
-        return partial(err_score, k=k, max_grade=max_grade, average=None)
-    return partial(ndcg_score, k=k, average=None)
+    base = name.partition("@")[0]
+    options: dict[str, Any] = {"max_grade": max_grade} if base == "err" else {}
+    if base == "ndcg" and empty_as_zero:
+        options["empty"] = 0.0
+    return list_metric(named_scorer(name, **options))
 
 
 def _metric_names() -> str:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 import textwrap
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
-from skrank.model_selection._comparison import Comparison, RankerResult
+from skrank.model_selection._report import (
+    WIDTH,
+    interval_text,
+    marked_names,
+    metric_table,
+    numbered_notes,
+    wrapped,
+)
+from skrank.model_selection._result import RankerComparison, n_undefined
 
-WIDTH = 88
 RANDOM_ORDER = "(random order)"  # the row that is no fit
 
 
@@ -36,7 +43,7 @@ def describe(lines: dict[str, str]) -> None:
 
 
 def print_table(
-    comparison: Comparison, columns: list[str], sort_by: str, n_folds: int
+    comparison: RankerComparison, columns: list[str], sort_by: str, n_folds: int
 ) -> None:
     """Print one row a ranker, best first."""
     means = {
@@ -48,7 +55,7 @@ def print_table(
     titles = [heading(name) for name in columns]
     widths = [max(len(title), 6) + 2 for title in titles] + [9]
     stars = [_stars(comparison, metric) for metric in columns]
-    notes = _numbered(comparison)
+    marked = marked_names(comparison)
     rows = []
     for name in names:
         result = comparison.results[name]
@@ -58,17 +65,16 @@ def print_table(
         ]
         timed = result.problem is None and name != RANDOM_ORDER
         cells.append(f"{sum(result.seconds):.3f} " if timed else "- ")
-        marks = [f" [{notes[text]}]" for text in _remarks(result)]
-        rows.append((name + "".join(marks), _right(cells, widths)))
+        rows.append((marked[name], _right(cells, widths)))
     longest = min(max(len(name) for name, _ in rows), WIDTH + 1 - sum(widths))
     heads = _right([f"{title} " for title in [*titles, "fit (s)"]], widths)
     say("ranker".ljust(longest) + heads)
     say("-" * (longest + sum(widths) - 1))
-    for name, cells in rows:
+    for name, right in rows:
         *above, last = textwrap.wrap(name, longest, subsequent_indent="  ")
         for line in above:
             say(line)
-        say(last.ljust(longest) + cells)
+        say(last.ljust(longest) + right)
     say("")
     folds = f", all {n_folds} folds together" if n_folds > 1 else ""
     note(
@@ -83,7 +89,7 @@ def _right(cells: list[str], widths: list[int]) -> str:
     return "".join(padded).rstrip()
 
 
-def _stars(comparison: Comparison, metric: str) -> dict[str, str]:
+def _stars(comparison: RankerComparison, metric: str) -> dict[str, str]:
     """Mark the best rankers, and those that cannot be told from the first of them."""
     values = {
         name: result.values[metric]
@@ -107,27 +113,10 @@ def _stars(comparison: Comparison, metric: str) -> dict[str, str]:
     return stars
 
 
-def _numbered(comparison: Comparison) -> dict[str, int]:
-    """Return the notes on rankers, each once, numbered in order of first use."""
-    numbers: dict[str, int] = {}
-    for result in comparison.results.values():
-        for text in _remarks(result):
-            numbers.setdefault(text, len(numbers) + 1)
-    return numbers
-
-
-def _remarks(result: RankerResult) -> list[str]:
-    """Return what there is to say of a ranker, without the name of its class."""
-    texts = [*result.warnings]
-    if result.problem is not None:
-        texts.append(result.problem)
-    return [re.sub(r"^(failed: )?\w+\.fit: ", r"\1", text) for text in texts]
-
-
-def print_notes(comparison: Comparison, columns: list[str]) -> None:
+def print_notes(comparison: RankerComparison, columns: list[str]) -> None:
     """Print what the table leaves open."""
-    for text, number in _numbered(comparison).items():
-        note(text, f"[{number}] ")
+    for text in numbered_notes(comparison):
+        say(text)
     titles: dict[str, list[str]] = {}
     for name, reason in comparison.refused.items():
         titles.setdefault(reason, []).append(heading(name))
@@ -147,27 +136,33 @@ def print_notes(comparison: Comparison, columns: list[str]) -> None:
             note(text + ".")
 
 
-def _n_undefined(comparison: Comparison, columns: Iterable[str], base: str) -> int:
+def _n_undefined(
+    comparison: RankerComparison, columns: Iterable[str], base: str
+) -> int:
     """Return in how many lists a measure is undefined, for whatever scores."""
     for name in columns:
         if name.partition("@")[0] == base:
             for result in comparison.results.values():
                 if name in result.values:
-                    return int(np.isnan(result.values[name]).sum())
+                    return n_undefined(result, name)
     return 0
 
 
-def note(text: str, mark: str = "") -> None:
-    """Print a paragraph, its other lines indented by the mark."""
-    say(
-        textwrap.fill(
-            text,
-            WIDTH,
-            initial_indent=mark,
-            subsequent_indent=" " * len(mark),
-            break_on_hyphens=False,
-        )
-    )
+def print_intervals(comparison: RankerComparison, metric: str) -> None:
+    """Print how sure the means of one measure are, and the differences."""
+    results = dict(comparison.results)
+    results.pop(RANDOM_ORDER)
+    comparison = replace(comparison, results=results)
+    if metric in comparison.metrics:
+        say("")
+        say(metric_table(comparison, metric, heading(metric), fit_times=False))
+        say("")
+        note(interval_text(comparison))
+
+
+def note(text: str) -> None:
+    """Print a paragraph."""
+    say(wrapped(text))
 
 
 def say(text: str) -> None:
