@@ -28,7 +28,7 @@ def row_blocks(X: Any, width: int | None = None) -> Iterator[slice]:
     if sparse.issparse(X) and width is None:
         step = max(1, BLOCK_ENTRIES * n_rows // max(1, X.nnz))
     else:
-        step = max(1, BLOCK_ENTRIES // (width or X.shape[1]))
+        step = max(1, BLOCK_ENTRIES // max(width or 0, X.shape[1]))
     if width is None:
         step = max(LEAST_ROWS, step)
     for start in range(0, n_rows, step):

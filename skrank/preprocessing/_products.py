@@ -61,13 +61,14 @@ def column_moments(X: Any) -> Columns:
     n_features = X.shape[1]
     count = 0
     mean, squares = np.zeros(n_features), np.zeros(n_features)
-    for rows in row_blocks(X):
-        part_mean, part_squares, n_rows = _block_moments(X[rows])
-        delta = part_mean - mean
-        total = count + n_rows
-        mean += delta * (n_rows / total)
-        squares += part_squares + delta**2 * (count * n_rows / total)
-        count = total
+    with np.errstate(over="ignore", invalid="ignore"):  # an error below
+        for rows in row_blocks(X):
+            part_mean, part_squares, n_rows = _block_moments(X[rows])
+            delta = part_mean - mean
+            total = count + n_rows
+            mean += delta * (n_rows / total)
+            squares += part_squares + delta**2 * (count * n_rows / total)
+            count = total
     scale = np.sqrt(squares / count)
     if not np.isfinite(scale).all():
         column = int(np.argmin(np.isfinite(scale)))
@@ -184,7 +185,9 @@ def product_moments(
         covariance += np.outer(z_y, move) + np.outer(move, z_y)
         mean += np.outer(z_mean, move) + np.outer(move, z_mean + move)
 
-    doubtful = np.triu(variance <= DOUBTFUL * size, 0 if squares else 1)
+    # Where all terms are 0 so is the product, in every row.
+    doubtful = (variance <= DOUBTFUL * size) & (size > 0)
+    doubtful = np.triu(doubtful, 0 if squares else 1)
     nothing = columns.constant[:, None] | columns.constant
     if center:
         doubtful &= ~nothing

@@ -294,7 +294,7 @@ def _max(x: Floats, lists: Lists) -> Floats:
 
 
 def _rank(x: Floats, lists: Lists) -> Floats:
-    n_rows, n_features = x.shape
+    n_rows = len(x)
     columns = np.ascontiguousarray(x.T)
     of_list = np.broadcast_to(lists.expand(np.arange(lists.n_lists)), columns.shape)
     order = np.lexsort((columns, of_list), axis=1)

@@ -205,10 +205,10 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         defined = strength[~np.isnan(strength)]
         reason = "every product, or the label, is constant"
         if len(defined):
-            reason = f"the largest absolute correlation is {defined.max():.3g}"
+            reason = f"the largest absolute correlation is {defined.max():.4g}"
         message = (
             f"{type(self).__name__}.fit: none of {len(strength)} products of features "
-            f"is correlated with y above threshold={self.threshold:g}: {reason}."
+            f"is correlated with y by more than threshold={self.threshold:g}: {reason}."
         )
         if not self.include_first:
             raise ValueError(
