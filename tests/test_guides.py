@@ -14,8 +14,9 @@ def blocks_of(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_code_of_a_page_runs(page, capsys):
+    names = {}  # of all blocks, read one after the other
     for block in blocks_of(page):
-        exec(compile(block, page.name, "exec"), {})
+        exec(compile(block, page.name, "exec"), names)
         assert capsys.readouterr().out
 
 

@@ -98,7 +98,10 @@ print(n_rows, X.nbytes)
 def test_a_fit_takes_64_megabytes_and_80_bytes_a_row_beside_x(dtype):
     # In a process of its own: the peak of this one has been elsewhere.
     done = subprocess.run(
-        [sys.executable, "-c", FIT, dtype], capture_output=True, text=True, check=True
+        [sys.executable, "-P", "-c", FIT, dtype],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     *peaks, last = (line.split() for line in done.stdout.splitlines())
     n_rows, x_bytes = map(int, last)

@@ -336,7 +336,7 @@ print((peak[0] - before) * 1024, n_bytes)
 def test_memory_is_blocks_and_matrices_of_features(kind, center, tmp_path):
     arguments = [kind, str(tmp_path / "X.npy"), str(center)]
     done = subprocess.run(
-        [sys.executable, "-c", FIT, *arguments],
+        [sys.executable, "-P", "-c", FIT, *arguments],
         capture_output=True,
         text=True,
         check=True,
