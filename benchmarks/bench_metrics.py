@@ -103,25 +103,23 @@ def rows(n_lists=10_000):
         add(metric, k=10)
     for metric in WHOLE:
         add(metric)
+
+    test = SharedSort(Ranked(None, y.astype(float), groups))
+    metrics = list_metrics(SHARED).values()
+
+    def sorted_once():
+        ranking = test.best_first(scores)
+        return [metric(*ranking) for metric in metrics]
+
+    def apart_from_each_other():
+        return [metric(y, scores, groups) for metric in metrics]
+
+    cases += [
+        (f"{len(SHARED)} metrics of compare_rankers, one sort", None, sorted_once),
+        (f"the same {len(SHARED)}, each with its own", None, apart_from_each_other),
+    ]
     yardstick = fastest(lambda: np.lexsort((-scores, groups)))
     return [(name, fastest(run) / yardstick, target) for name, target, run in cases]
-
-
-def shared_rows(n_lists=10_000):
-    """Return what a set of metrics takes, sorted once and each on its own."""
-    y, scores, groups = draw(n_lists)
-    test = SharedSort(Ranked(None, y.astype(float), groups))
-    metrics = list_metrics(SHARED)
-
-    def once():
-        ranking = test.best_first(scores)
-        return [metric(*ranking) for metric in metrics.values()]
-
-    def each():
-        return [metric(y, scores, groups) for metric in metrics.values()]
-
-    yardstick = fastest(lambda: np.lexsort((-scores, groups)))
-    return fastest(once) / yardstick, fastest(each) / yardstick
 
 
 def as_run(y, scores, groups):
@@ -231,8 +229,6 @@ def main():
         for package, name, both, alone in peer_rows():
             print(f"{package:16} {name:14} {both:12.1f} {alone:12.1f}")
         return
-    once, each = shared_rows()
-    print(f"{len(SHARED)} metrics as in compare_rankers: {once:.3f}, apart {each:.3f}")
     for name, ratio, target in rows():
         print(f"{name:50} {ratio:6.3f}  {'' if target is None else f'<= {target}'}")
 
