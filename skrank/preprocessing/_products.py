@@ -160,92 +160,99 @@ def product_moments(
         move = -level if center else level
     low, span = float(y.min()), float(np.ptp(y))
     y = (y - low) / span if span > 0 else np.zeros(n_rows)
-    y_mean = float(y.mean())
-    sums = _sums(X, y, columns, on_mean, bool(move.any()))
-
-    z_mean = sums.first / n_rows
-    z_y = sums.label / n_rows - z_mean * y_mean
-    mean = sums.second / n_rows
-    fourth = sums.fourth / n_rows
-    variance = fourth - mean**2
-    covariance = sums.second_label / n_rows - mean * y_mean
-    size = fourth + mean**2
-    if sums.third is not None:
-        square = np.diag(mean).copy()
-        z_variance = square - z_mean**2
-        third = sums.third / n_rows
-        cross = np.outer(move, np.ones(n_features)).T  # move of the second factor
-        skew = 2 * cross * (third - mean * z_mean[:, None])
-        joint = 2 * np.outer(move, move) * (mean - np.outer(z_mean, z_mean))
-        spread = np.outer(z_variance, move**2)
-        variance += spread + spread.T + skew + skew.T + joint
-        bound = np.outer(square, move**2)
-        size += bound + bound.T + np.abs(2 * cross * third)
-        size += np.abs(2 * cross * third).T + np.abs(2 * np.outer(move, move) * mean)
-        covariance += np.outer(z_y, move) + np.outer(move, z_y)
-        mean += np.outer(z_mean, move) + np.outer(move, z_mean + move)
+    means = _means(X, y, columns, on_mean, bool(move.any()))
+    y -= y.mean()
+    mean, variance, covariance, size = _moved(means, move)
 
     # Where all terms are 0 so is the product, in every row.
     doubtful = (variance <= DOUBTFUL * size) & (size > 0)
     doubtful = np.triu(doubtful, 0 if squares else 1)
-    nothing = columns.constant[:, None] | columns.constant
     if center:
+        nothing = columns.constant[:, None] | columns.constant
         doubtful &= ~nothing
         variance[nothing] = 0.0
     pairs = np.argwhere(doubtful)
     for first in range(0, len(pairs), PAIRS_AT_ONCE):
         a, b = pairs[first : first + PAIRS_AT_ONCE].T
         mean[a, b], variance[a, b], covariance[a, b] = _direct_moments(
-            X, y - y_mean, columns, center, a, b
+            X, y, columns, center, a, b
         )
     deviation = np.sqrt(np.maximum(variance, 0.0))
-    scale_of_y = np.sqrt(np.mean((y - y_mean) ** 2))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        correlation = covariance / (deviation * scale_of_y)
-    correlation[(deviation == 0) | (scale_of_y == 0)] = np.nan
+    norm = deviation * np.sqrt(np.mean(y**2))
+    correlation = np.full_like(norm, np.nan)
+    np.divide(covariance, norm, out=correlation, where=norm > 0)
     return Products(mean, deviation, np.clip(correlation, -1.0, 1.0))
 
 
-class _Sums(NamedTuple):
+class _Means(NamedTuple):
+    """Means over rows: of y, z, zy, zz', yzz', z^2 z'^2 and, if needed, z^2 z'."""
+
+    y: float
     first: Floats
-    label: Floats
+    first_y: Floats
     second: Floats
-    second_label: Floats
+    second_y: Floats
     fourth: Floats
     third: Floats | None
 
 
-def _sums(
+def _moved(means: _Means, move: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return moments of products of ``z + move``.
+
+    That is mean, variance, covariance with the label, and the size of the terms that
+    the variance is the difference of.
+    """
+    mean, first = means.second, means.first
+    covariance = means.second_y - mean * means.y
+    variance = means.fourth - mean**2
+    size = means.fourth + mean**2
+    if means.third is None:
+        return mean, variance, covariance, size
+    # Terms of one factor: the other's are their transpose.
+    square = np.diag(mean)[:, None]
+    spread = (square - first[:, None] ** 2) * move**2
+    skew = 2 * move * (means.third - mean * first[:, None])
+    both = 2 * np.outer(move, move)
+    variance += spread + spread.T + skew + skew.T
+    variance += both * (mean - np.outer(first, first))
+    bound = square * move**2 + np.abs(2 * move * means.third)
+    size += bound + bound.T + np.abs(both * mean)
+    with_y = np.outer(means.first_y - first * means.y, move)
+    covariance += with_y + with_y.T
+    mean = mean + np.outer(first, move) + np.outer(move, first + move)
+    return mean, variance, covariance, size
+
+
+def _means(
     X: Any, y: Floats, columns: Columns, on_mean: bool, with_third: bool
-) -> _Sums:
-    """Return sums of z, zy, zz', yzz', z^2 z'^2 and, if asked for, z^2 z'.
+) -> _Means:
+    """Return the means, block by block of rows.
 
     ``y`` is at least 0, so that ``yzz'`` is the product of one matrix with itself,
     which costs half of a product of two.
     """
-    n_features = X.shape[1]
-    sums = _Sums(
-        np.zeros(n_features),
-        np.zeros(n_features),
-        np.zeros((n_features, n_features)),
-        np.zeros((n_features, n_features)),
-        np.zeros((n_features, n_features)),
-        np.zeros((n_features, n_features)) if with_third else None,
-    )
+    n_rows, n_features = X.shape
+    first, first_y = np.zeros(n_features), np.zeros(n_features)
+    square = (n_features, n_features)
+    second, second_y, fourth = np.zeros(square), np.zeros(square), np.zeros(square)
+    third = np.zeros(square) if with_third else None
     base = columns.mean if on_mean else np.zeros(n_features)
     for rows in row_blocks(X):
         z, root = _scaled(X[rows], base, columns.scale), np.sqrt(y[rows])
         labelled = root > 0
         weighted = _times_rows(z[labelled], root[labelled])
         squared = z.multiply(z) if sparse.issparse(z) else z * z
-        sums.first[:] += np.asarray(z.sum(axis=0)).ravel()
-        sums.label[:] += z.T @ y[rows]
-        sums.second[:] += _dense(z.T @ z)
-        sums.second_label[:] += _dense(weighted.T @ weighted)
-        sums.fourth[:] += _dense(squared.T @ squared)
-        if sums.third is not None:
-            sums.third[:] += _dense(squared.T @ z)
-    return sums
+        first += np.asarray(z.sum(axis=0)).ravel()
+        first_y += z.T @ y[rows]
+        second += _dense(z.T @ z)
+        second_y += _dense(weighted.T @ weighted)
+        fourth += _dense(squared.T @ squared)
+        if third is not None:
+            third += _dense(squared.T @ z)
+    for total in (first, first_y, second, second_y, fourth, third):
+        if total is not None:
+            total /= n_rows
+    return _Means(float(y.mean()), first, first_y, second, second_y, fourth, third)
 
 
 def _scaled(block: Any, base: Floats, scale: Floats) -> Any:
@@ -309,24 +316,18 @@ def _direct_moments(
     return mean, variance, covariance
 
 
-def product_columns(
-    X: Any, columns: Columns, pairs: Indices, center: bool, scaled: bool
-) -> Any:
+def product_columns(X: Any, pairs: Indices, mean: Floats, scale: Floats) -> Any:
     """Return products of pairs of columns of a few rows.
 
     Parameters
     ----------
     X : ndarray or CSR of shape (n_rows, n_features)
         Features.
-    columns : Columns
-        Moments of the features in training.
     pairs : ndarray of shape (n_pairs, 2)
         Columns to multiply.
-    center : bool
-        Take means off the factors. CSR products are less by the product of both
-        means, so that they are 0 where both factors are.
-    scaled : bool
-        Divide the factors by their scale.
+    mean, scale : ndarray of shape (n_features,)
+        What the factors are less by, then divided by. CSR products are less by the
+        product of both means too, so that they are 0 where both features are.
 
     Returns
     -------
@@ -334,17 +335,14 @@ def product_columns(
         In the form of ``X``.
     """
     a, b = pairs.T
-    scale = columns.scale if scaled else np.ones(X.shape[1])
-    if not sparse.issparse(X):
-        z = _scaled(X, columns.mean if center else np.zeros(X.shape[1]), scale)
-        products = z[:, a]
-        products *= z[:, b]
-        return products
-    z = _scaled(X, columns.mean, scale)
+    z = _scaled(X, mean, scale)
     first, second = z[:, a], z[:, b]
+    if not sparse.issparse(X):
+        first *= second
+        return first
     products = first.multiply(second).tocsr()
-    if center:
-        level = columns.mean / scale
+    if mean.any():
+        level = mean / scale
         first.data = first.data * level[b][first.indices]
         second.data = second.data * level[a][second.indices]
         products = products - first - second

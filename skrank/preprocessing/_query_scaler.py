@@ -8,12 +8,7 @@ from typing import Any
 import numpy as np
 import sklearn
 from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    OneToOneFeatureMixin,
-    TransformerMixin,
-    _fit_context,
-)
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
@@ -103,7 +98,6 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, groups=None):
         """Check the input; there is nothing to learn.
 
@@ -205,7 +199,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _checked(self, X, groups, method):
         """Return ``X`` as an array and its lists."""
-        self._validate_params()  # transform works without fit
+        self._validate_params()  # here, since transform needs no fit
         caller = f"{type(self).__name__}.{method}"
         groups = _find_groups(X, groups, caller)
         refuse_masked(X, "X")

@@ -18,7 +18,6 @@ from sklearn.utils.validation import (
 from skrank._checks import finite_column, refuse_masked
 from skrank.preprocessing._blocks import row_blocks
 from skrank.preprocessing._products import (
-    Columns,
     column_moments,
     product_columns,
     product_moments,
@@ -86,7 +85,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
     which are all kept. With a constant label nothing is kept.
 
     The rows of ``X`` are read in blocks, so a memory map is never in memory whole.
-    Besides ``X``, ``fit`` needs about fifteen matrices of n_features squared. Sparse
+    Besides ``X``, ``fit`` needs about twenty matrices of n_features squared. Sparse
     ``X`` gives CSR output: with ``center`` a product is
     :math:`x_a x_b - \bar x_b x_a - \bar x_a x_b`, which lacks the constant
     :math:`\bar x_a \bar x_b` and is 0 where both features are 0. A constant cannot
@@ -261,9 +260,12 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
 
     def _products(self, block):
         """Return the kept products of a few rows as float64."""
-        columns = Columns(self.mean_, self.scale_, self.scale_ == 0)
+        nothing, one = np.zeros(block.shape[1]), np.ones(block.shape[1])
         return product_columns(
-            block, columns, self.pairs_, self.center, self.standardize
+            block,
+            self.pairs_,
+            self.mean_ if self.center else nothing,
+            self.scale_ if self.standardize else one,
         )
 
     def _transform_dense(self, block, out):
