@@ -15,6 +15,7 @@ YARDSTICKS = {  # by benchmark, in the order of the table
     "partitions": "the same; geometric and Davidson-Luce: one `np.lexsort` of the rows",
     "sampling": "see each row",
     "metrics": "one `np.lexsort((-scores, groups))` of the rows",
+    "second_order": "three products `X.T @ X`",
     "reading": "scikit-learn's `load_svmlight_file`",
     "memory": "64 MB plus 80 bytes a row",
 }
