@@ -128,13 +128,13 @@ def main():
     chosen = [place[pair] for pair in map(tuple, fitted.pairs_.tolist())]
     error = np.abs(correlations[chosen] - fitted.correlations_).max()
     print(f"largest difference of a correlation: {error:.1e}")
-    rows = sparse.random_array(
+    table = sparse.random_array(
         (N_ROWS, N_FEATURES), density=0.05, format="csr", rng=np.random.default_rng(0)
     )
     for center in (True, False):
         products = SecondOrderFeatures(center=center)
         seconds, ratio = median_ratio(
-            lambda p=products: p.fit(rows, y), lambda: three_products(rows)
+            lambda p=products: p.fit(table, y), lambda: three_products(table)
         )
         print(f"fit, 5% CSR, center={center}: {seconds:.2f} s, {ratio:.2f}")
     show_peak(N_ROWS, N_FEATURES)
