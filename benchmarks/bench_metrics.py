@@ -30,7 +30,13 @@ from skrank.metrics import (
     reciprocal_rank_score,
     spearman_score,
 )
+from skrank.model_selection._comparison import Ranked, SharedSort
+from skrank.model_selection._named_metrics import list_metrics
 
+SHARED = [
+    *("ndcg@1", "ndcg@5", "ndcg@10", "ndcg", "err@10", "err"),
+    *("average_precision", "reciprocal_rank", "precision@10", "recall@10"),
+]
 SHARES = [0.52, 0.32, 0.13, 0.02, 0.01]
 CUT = [
     dcg_score,
@@ -97,6 +103,21 @@ def rows(n_lists=10_000):
         add(metric, k=10)
     for metric in WHOLE:
         add(metric)
+
+    test = SharedSort(Ranked(None, y.astype(float), groups))
+    metrics = list_metrics(SHARED).values()
+
+    def sorted_once():
+        ranking = test.best_first(scores)
+        return [metric(*ranking) for metric in metrics]
+
+    def apart_from_each_other():
+        return [metric(y, scores, groups) for metric in metrics]
+
+    cases += [
+        (f"{len(SHARED)} metrics of compare_rankers, one sort", None, sorted_once),
+        (f"the same {len(SHARED)}, each with its own", None, apart_from_each_other),
+    ]
     yardstick = fastest(lambda: np.lexsort((-scores, groups)))
     return [(name, fastest(run) / yardstick, target) for name, target, run in cases]
 

@@ -5,11 +5,9 @@ import time
 from functools import partial
 
 import numpy as np
-from bench_pairwise import LENGTH, N_FEATURES, N_LISTS, SHARES, median_times
-from threadpoolctl import threadpool_limits
+from yardstick import median_times, ratios, report
 
 from skrank import Lists
-from skrank._objective import LinearObjective
 from skrank.losses import PMOP, DavidsonLuce
 
 YAHOO_SHARES = [0.26, 0.36, 0.28, 0.08, 0.02]  # of the labels 0 to 4
@@ -24,27 +22,6 @@ def drawn(n_lists, length, shares, seed=0):
     lists = Lists(np.full(n_lists, length))
     y = rng.choice(len(shares), size=lists.n_rows, p=shares).astype(float)
     return lists, y, rng.standard_normal(lists.n_rows)
-
-
-def against_products(repeats=11):
-    """Return (name, ratio, target) with two products with X as the yardstick.
-
-    One thread: ``X @ w`` then ``X.T @ r``, 300,000 x 136 float64.
-    """
-    lists, y, _ = drawn(N_LISTS, LENGTH, SHARES)
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((lists.n_rows, N_FEATURES))
-    w = 0.05 * rng.standard_normal(N_FEATURES)
-    loss = PMOP()
-    kernel = partial(loss.value_and_gradient, X @ w, loss.prepare(y, lists), lists)
-    objective = partial(LinearObjective(X, y, lists, loss, alpha=0.1), w)
-    with threadpool_limits(1):
-        functions = [lambda: X.T @ (X @ w), kernel, objective]
-        yardstick, in_kernel, in_all = median_times(functions, repeats)
-    return [
-        (f"{loss} kernel / products", float(in_kernel / yardstick), None),
-        (f"{loss} objective / products", float(in_all / yardstick), 0.9),
-    ]
 
 
 def against_sorting(repeats=11):
@@ -65,13 +42,13 @@ def against_sorting(repeats=11):
         names.append(f"{loss} kernel / lexsort")
         targets.append(target)
     yardstick, *times = median_times(functions, repeats)
-    ratios = [float(taken / yardstick) for taken in times]
-    return list(zip(names, ratios, targets, strict=True))
+    found = [float(taken / yardstick) for taken in times]
+    return list(zip(names, found, targets, strict=True))
 
 
-def rows():
+def rows(repeats=11):
     """Return (name, ratio to its yardstick, target or None) of each measurement."""
-    return against_products() + against_sorting()
+    return ratios([(PMOP(), None, 0.9)], repeats) + against_sorting(repeats)
 
 
 def by_length(repeats=3):
@@ -100,11 +77,7 @@ def by_length(repeats=3):
 
 
 if __name__ == "__main__":
-    missed = False
-    for name, ratio, target in rows():
-        wanted = "" if target is None else f"   at most {target}"
-        print(f"{name:<45} {ratio:5.2f}{wanted}")
-        missed |= target is not None and ratio > target
+    missed = report(rows())
     print("\ngeometric, value and gradient, milliseconds a list")
     print(f"{'rows':>6}{'all sizes':>12}{f'at most {CAP}':>12}{'far apart':>12}")
     for length, *times in by_length():

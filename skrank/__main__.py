@@ -8,9 +8,8 @@ import math
 import os
 import re
 import sys
-import textwrap
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,27 +19,33 @@ from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank import linear_model
+from skrank._table import (
+    RANDOM_ORDER,
+    WIDTH,
+    describe,
+    note,
+    print_intervals,
+    print_notes,
+    print_table,
+    say,
+)
 from skrank.datasets import load_letor, make_ranking
-from skrank.metrics import err_score, ndcg_score, pairwise_accuracy_score
 from skrank.model_selection import QueryKFold, QueryShuffleSplit
 from skrank.model_selection._comparison import (
-    Comparison,
     Fold,
-    Metric,
     Ranked,
-    RankerResult,
     compare,
     cut_folds,
 )
+from skrank.model_selection._named_metrics import Metric, list_metric, named_scorer
 
-WIDTH = 88
 COLUMNS = ("err", "ndcg@1", "ndcg@5", "ndcg@10")
 N_LISTS = 2000
 LIST_SIZE = (5, 40)
 N_FEATURES = 40
 N_INFORMATIVE = 20
 LIST_EFFECT = 1.0
-RANDOM_ORDER = "(random order)"
+POINTWISE = "Ridge() pointwise"
 
 DESCRIPTION = """\
 Fit every ranker of skrank, and a pointwise ridge regression, to the same lists and
@@ -102,6 +107,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         After ``--help`` and ``--version``, and with status 2 for wrong options and
         files that cannot be read.
     """
+    # Python has no stream where the shell closed it.
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")
+    if sys.stdout is None:
+        print("skrank: error: cannot write: output is closed", file=sys.stderr)
+        return 1
     try:
         try:
             _run(_parser(), argv)
@@ -169,21 +180,33 @@ def _parser() -> Parser:
     measures.add_argument(
         "--max-grade",
         metavar="G",
-        type=_number_from(0),
+        type=_number_from(0, finite=True),
         help="highest grade of the scale, for ERR (default: the largest label seen)",
+    )
+    measures.add_argument(
+        "--empty-as-zero",
+        action="store_true",
+        help="count lists without a relevant row as 0 in NDCG, as published numbers "
+        "often do; otherwise they are left out",
+    )
+    measures.add_argument(
+        "--intervals",
+        action="store_true",
+        help="show, for the measure to sort by, bootstrap intervals and the paired "
+        "difference of each ranker from the pointwise ridge regression",
     )
     fitting = parser.add_argument_group("fitting")
     fitting.add_argument(
         "--alpha",
         metavar="A",
-        type=_number_from(0),
+        type=_number_from(0, finite=True),
         help="penalty of all rankers of skrank (default: that of each ranker); the "
         "ridge regression keeps its own, 1",
     )
     fitting.add_argument(
         "--budget",
         metavar="SECONDS",
-        type=_number_from(0),
+        type=_number_from(0, finite=False),
         default=60.0,
         help=" ".join(BUDGET_HELP.split()),
     )
@@ -228,6 +251,8 @@ def _run(parser: Parser, argv: Sequence[str] | None) -> None:
     source = "the largest label" if args.max_grade is None else "--max-grade"
     lines["Labels"] = f"{lowest:g} to {highest:g}; ERR: highest grade {max_grade:g}"
     lines["Labels"] += f" ({source})"
+    if args.empty_as_zero:
+        lines["Labels"] += "; NDCG: lists without a relevant row are 0"
     scaling = "divided by their standard deviation in training"
     if not args.sparse:
         scaling = "mean 0 and standard deviation 1 in training"
@@ -241,14 +266,14 @@ def _run(parser: Parser, argv: Sequence[str] | None) -> None:
     rankers = _rankers(args.alpha, args.n_jobs, args.seed)
     scaler = StandardScaler(copy=False, with_mean=not args.sparse)
     progress = _Progress(len(rankers), len(folds), args.quiet)
-    _say(f"skrank {skrank.__version__}: which ranker does best on lists not seen?\n")
-    _describe(lines)
+    say(f"skrank {skrank.__version__}: which ranker does best on lists not seen?\n")
+    describe(lines)
     sys.stdout.flush()
     try:
         comparison = compare(
             rankers,
             folds,
-            {name: _metric(name, max_grade) for name in columns},
+            {name: _metric(name, max_grade, args.empty_as_zero) for name in columns},
             transformer=None if args.no_standardize else scaler,
             budget=args.budget,
             progress=progress,
@@ -256,12 +281,15 @@ def _run(parser: Parser, argv: Sequence[str] | None) -> None:
         )
     finally:
         progress.end()
-    _say("")
-    _print_table(comparison, columns, args.metric, len(folds))
-    _print_notes(comparison, columns)
+    say("")
+    print_table(comparison, columns, args.metric, len(folds))
+    print_notes(comparison, columns)
+    if args.intervals:
+        comparison = replace(comparison, reference=POINTWISE, random_state=args.seed)
+        print_intervals(comparison, args.metric)
     if args.train is None:
-        _say("")
-        _note("Your own data: skrank TRAIN --test FILE; see skrank --help.")
+        say("")
+        note("Your own data: skrank TRAIN --test FILE; see skrank --help.")
 
 
 def _built_in(args: argparse.Namespace) -> tuple[list[Fold], dict[str, str]]:
@@ -302,6 +330,8 @@ def _from_files(
         parser.error(str(error))
     except MemoryError:
         parser.error("the files do not fit into memory; try --sparse")
+    if parts[0].X.shape[1] == 0:
+        parser.error(f"{' and '.join(paths)}: no row has a feature")
     if len(parts) == 2:
         ids = [set(part.groups.tolist()) for part in parts]
         known = len(ids[0] & ids[1])
@@ -317,10 +347,10 @@ def _from_files(
     try:
         folds = cut_folds(parts[0], splitter)
     except ValueError:
-        n_lists = len(np.unique(parts[0].groups))
+        n_lists = _counted(len(np.unique(parts[0].groups)), "list")
         parser.error(
-            f"{args.train} has {n_lists} lists, too few for {n_folds} folds; give "
-            "--cv or --test"
+            f"{args.train} has {n_lists}, too few for {n_folds} folds; give --cv or "
+            "--test"
         )
     by_default = (
         "" if args.cv else " by default, since neither --test nor --cv is given"
@@ -336,7 +366,11 @@ def _size(data: Ranked) -> str:
     n_rows, n_features = data.X.shape
     n_lists = len(np.unique(data.groups))
     counts = ((n_lists, "list"), (n_rows, "row"), (n_features, "feature"))
-    return ", ".join(f"{n:,} {what}{'s' * (n != 1)}" for n, what in counts)
+    return ", ".join(_counted(n, what) for n, what in counts)
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def _rankers(alpha: float | None, n_jobs: int, seed: int) -> dict[str, Any]:
@@ -355,21 +389,19 @@ def _rankers(alpha: float | None, n_jobs: int, seed: int) -> dict[str, Any]:
                 for key, value in settings.items()
             )
             rankers[f"{name}({shown})"] = ranker(**common | settings)
-    rankers["Ridge() pointwise"] = Ridge(random_state=seed)
+    rankers[POINTWISE] = Ridge(random_state=seed)
     # A constant score ties all rows, and ties count by their average over orders.
     rankers[RANDOM_ORDER] = DummyRegressor()
     return rankers
 
 
-def _metric(name: str, max_grade: float) -> Metric:
+def _metric(name: str, max_grade: float, empty_as_zero: bool) -> Metric:
     """Return the function that gives one value of the measure per list."""
-    base, _, cutoff = name.partition("@")
-    if base == "pairwise_accuracy":
-        return partial(pairwise_accuracy_score, average=None)
-    k = int(cutoff) if cutoff else None
-    if base == "err":
-        return partial(err_score, k=k, max_grade=max_grade, average=None)
-    return partial(ndcg_score, k=k, average=None)
+    base = name.partition("@")[0]
+    options: dict[str, Any] = {"max_grade": max_grade} if base == "err" else {}
+    if base == "ndcg" and empty_as_zero:
+        options["empty"] = 0.0
+    return list_metric(named_scorer(name, **options))
 
 
 def _metric_names() -> str:
@@ -382,11 +414,6 @@ def _metric_name(text: str) -> str:
     if not re.fullmatch(r"(ndcg|err)(@[1-9]\d{0,8})?|pairwise_accuracy", name):
         raise argparse.ArgumentTypeError(f"{text!r} is not one of {_metric_names()}")
     return name
-
-
-def _title(name: str) -> str:
-    """Return the head of a measure's column."""
-    return "pairwise" if name == "pairwise_accuracy" else name.upper()
 
 
 def _integer_from(smallest: int, largest: int | None = None) -> Callable[[str], int]:
@@ -405,15 +432,16 @@ def _integer_from(smallest: int, largest: int | None = None) -> Callable[[str], 
     return integer
 
 
-def _number_from(smallest: float) -> Callable[[str], float]:
+def _number_from(smallest: float, *, finite: bool) -> Callable[[str], float]:
     def number(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not value >= smallest:
+        if not value >= smallest or (finite and value == math.inf):
+            kind = "finite number" if finite else "number"
             raise argparse.ArgumentTypeError(
-                f"{text!r} is not a number of at least {smallest:g}"
+                f"{text!r} is not a {kind} of at least {smallest:g}"
             )
         return value
 
@@ -451,159 +479,6 @@ class _Progress:
             text = "\r" + text[: WIDTH - 1].ljust(WIDTH - 1)
             end = end or ""
         print(text, end="\n" if end is None else end, file=sys.stderr, flush=True)
-
-
-def _describe(lines: dict[str, str]) -> None:
-    for name, text in lines.items():
-        _say(
-            textwrap.fill(
-                text,
-                WIDTH,
-                initial_indent=name.ljust(10),
-                subsequent_indent=" " * 10,
-                break_on_hyphens=False,
-            )
-        )
-
-
-def _print_table(
-    comparison: Comparison, columns: list[str], sort_by: str, n_folds: int
-) -> None:
-    """Print one row a ranker, best first."""
-    means = {
-        name: [result.mean(metric) for metric in columns]
-        for name, result in comparison.results.items()
-    }
-    by = columns.index(sort_by)
-    names = sorted(means, key=lambda name: -np.nan_to_num(means[name][by], nan=-1.0))
-    titles = [_title(name) for name in columns]
-    widths = [max(len(title), 6) + 2 for title in titles] + [9]
-    stars = [_stars(comparison, metric) for metric in columns]
-    notes = _numbered(comparison)
-    rows = []
-    for name in names:
-        result = comparison.results[name]
-        cells = [
-            ("-" if math.isnan(mean) else f"{mean:.4f}") + star.get(name, " ")
-            for mean, star in zip(means[name], stars, strict=True)
-        ]
-        timed = result.problem is None and name != RANDOM_ORDER
-        cells.append(f"{sum(result.seconds):.3f} " if timed else "- ")
-        marks = [f" [{notes[text]}]" for text in _remarks(result)]
-        rows.append((name + "".join(marks), _right(cells, widths)))
-    longest = min(max(len(name) for name, _ in rows), WIDTH + 1 - sum(widths))
-    heads = _right([f"{title} " for title in [*titles, "fit (s)"]], widths)
-    _say("ranker".ljust(longest) + heads)
-    _say("-" * (longest + sum(widths) - 1))
-    for name, cells in rows:
-        *above, last = textwrap.wrap(name, longest, subsequent_indent="  ")
-        for line in above:
-            _say(line)
-        _say(last.ljust(longest) + cells)
-    _say("")
-    folds = f", all {n_folds} folds together" if n_folds > 1 else ""
-    _note(
-        f"Sorted by {_title(sort_by)}; larger is better. * best of the column, ~ less "
-        "than two standard errors (of differences list by list) behind it. "
-        f"fit (s): seconds of fitting{folds}."
-    )
-
-
-def _right(cells: list[str], widths: list[int]) -> str:
-    padded = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-    return "".join(padded).rstrip()
-
-
-def _stars(comparison: Comparison, metric: str) -> dict[str, str]:
-    """Mark the best rankers, and those that cannot be told from the first of them."""
-    values = {
-        name: result.values[metric]
-        for name, result in comparison.results.items()
-        if metric in result.values
-    }
-    means = {name: comparison.results[name].mean(metric) for name in values}
-    means = {name: mean for name, mean in means.items() if not math.isnan(mean)}
-    if not means:
-        return {}
-    best = max(means, key=means.__getitem__)
-    stars = {}
-    for name, mean in means.items():
-        behind = values[best] - values[name]
-        behind = behind[~np.isnan(behind)]
-        if f"{mean:.4f}" == f"{means[best]:.4f}":
-            stars[name] = "*"
-        elif len(behind) > 1:
-            error = behind.std(ddof=1) / math.sqrt(len(behind))
-            stars[name] = "~" if behind.mean() < 2 * error else " "
-    return stars
-
-
-def _numbered(comparison: Comparison) -> dict[str, int]:
-    """Return the notes on rankers, each once, numbered in order of first use."""
-    numbers: dict[str, int] = {}
-    for result in comparison.results.values():
-        for text in _remarks(result):
-            numbers.setdefault(text, len(numbers) + 1)
-    return numbers
-
-
-def _remarks(result: RankerResult) -> list[str]:
-    """Return what there is to say of a ranker, without the name of its class."""
-    texts = [*result.warnings]
-    if result.problem is not None:
-        texts.append(result.problem)
-    return [re.sub(r"^(failed: )?\w+\.fit: ", r"\1", text) for text in texts]
-
-
-def _print_notes(comparison: Comparison, columns: list[str]) -> None:
-    """Print what the table leaves open."""
-    for text, number in _numbered(comparison).items():
-        _note(text, f"[{number}] ")
-    titles: dict[str, list[str]] = {}
-    for name, reason in comparison.refused.items():
-        titles.setdefault(reason, []).append(_title(name))
-    for reason, heads in titles.items():
-        _note(f"{', '.join(heads)} not shown: {reason}")
-    n_lists = len(comparison.lists)
-    for base, lacking in (
-        ("ndcg", "no row with a label above 0"),
-        ("pairwise_accuracy", "no two labels that differ"),
-    ):
-        undefined = _n_undefined(comparison, columns, base)
-        if undefined:
-            text = f"{undefined:,} of {n_lists:,} test lists have {lacking}: "
-            text += f"{_title(base)} leaves them out"
-            if base == "ndcg":
-                text += ", ERR counts them as 0"
-            _note(text + ".")
-
-
-def _n_undefined(comparison: Comparison, columns: Iterable[str], base: str) -> int:
-    """Return in how many lists a measure is undefined, for whatever scores."""
-    for name in columns:
-        if name.partition("@")[0] == base:
-            for result in comparison.results.values():
-                if name in result.values:
-                    return int(np.isnan(result.values[name]).sum())
-    return 0
-
-
-def _note(text: str, mark: str = "") -> None:
-    _say(
-        textwrap.fill(
-            text,
-            WIDTH,
-            initial_indent=mark,
-            subsequent_indent=" " * len(mark),
-            break_on_hyphens=False,
-        )
-    )
-
-
-def _say(text: str) -> None:
-    """Print, whatever the encoding of the output has signs for."""
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def _one_line(text: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
+from skrank._checks import finite_column, refuse_masked
 from skrank._lists import Floats, Indices, Lists
 
 LEVEL = "groups"
@@ -259,28 +260,22 @@ def list_weights(sample_weight: Any, grouping: Grouping) -> Floats | None:
     Raises
     ------
     ValueError
-        If the length differs, or weights vary inside a list, are negative, not
-        finite, or all zero.
+        If the length differs, or weights vary inside a list, are negative, masked,
+        not finite, or all zero.
     """
     if sample_weight is None:
         return None
-    given = np.asarray(sample_weight)
-    if given.dtype.kind not in "biufO":
-        raise ValueError(
-            f"sample_weight must hold real numbers, got dtype {given.dtype}."
-        )
-    weights = given.astype(np.float64)
+    given = np.asanyarray(sample_weight)  # a masked array keeps its mask
     lists = grouping.lists
-    if weights.shape != (lists.n_rows,):
+    if given.shape != (lists.n_rows,):
         raise ValueError(
-            f"sample_weight has shape {weights.shape} for {lists.n_rows} rows in "
+            f"sample_weight has shape {given.shape} for {lists.n_rows} rows in "
             f"{lists.n_lists} lists; it needs one entry per row, constant inside "
             "each list (the weight of the list). For one weight per list w, in the "
             "order of the sorted group labels, use "
             "w[np.unique(groups, return_inverse=True)[1]]."
         )
-    if not np.isfinite(weights).all():
-        raise ValueError("sample_weight contains NaN or infinity.")
+    weights = finite_column(given, "sample_weight")
     if weights.min() < 0:
         raise ValueError(f"sample_weight must not be negative, got {weights.min()}.")
     weights = grouping.gather(weights)
@@ -321,7 +316,8 @@ def with_groups(y: Any, groups: Any) -> Any:
     ImportError
         If pandas is not installed.
     ValueError
-        If lengths differ, or groups are not one-dimensional or miss values.
+        If lengths differ, ``y`` is masked, or groups are not one-dimensional or miss
+        values.
 
     Examples
     --------
@@ -340,6 +336,7 @@ def with_groups(y: Any, groups: Any) -> Any:
             "with_groups needs pandas (pip install pandas). Without it, turn on "
             "metadata routing and pass groups= instead."
         ) from error
+    refuse_masked(y, "y")
     values = np.asarray(y)
     if values.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {values.shape}.")
@@ -357,6 +354,8 @@ def _one_dimensional(groups: Any) -> NDArray:
     """Return groups as a one-dimensional array without changing any label."""
     if isinstance(groups, np.ma.MaskedArray):
         _refuse_missing(int(np.ma.getmaskarray(groups).sum()))
+    if isinstance(groups, memoryview):  # a scalar, by np.isscalar
+        groups = np.asarray(groups)
     if isinstance(groups, str | bytes) or np.isscalar(groups) or groups is None:
         raise ValueError(
             f"groups must hold one label per row, got {groups!r}. To rank all rows "

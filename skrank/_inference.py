@@ -194,10 +194,24 @@ class Estimate(NamedTuple):
     step: float
 
 
-def estimate(objective: LinearObjective, parameters: Floats) -> tuple[Estimate, int]:
-    """Return the covariances of a fit and the number of lists that inform it."""
-    with objective.running():  # BLAS threads would stall on products of blocks
-        found = derivatives(objective, parameters)
+def estimate(
+    whole: LinearObjective, parameters: Floats, free: np.ndarray | None = None
+) -> tuple[Estimate, int]:
+    """Return the covariances of a fit and the number of lists that inform it.
+
+    Only ``free`` parameters are estimated; covariances have these alone. Weights are
+    always free, other parameters are where they are at no limit of the model.
+    """
+    with whole.running():  # BLAS threads would stall on products of blocks
+        found = derivatives(whole, parameters)
+    objective: LinearObjective | _Held = whole
+    if free is not None:
+        objective, parameters = _Held(whole, parameters, free), parameters[free]
+        found = found._replace(
+            gradient=found.gradient[free],
+            hessian=found.hessian[np.ix_(free, free)],
+            meat=found.meat[np.ix_(free, free)],
+        )
     p, n_parameters = objective.n_features, len(parameters)
     penalty = np.zeros(n_parameters)
     penalty[:p] = objective.alpha
@@ -261,6 +275,24 @@ def estimate(objective: LinearObjective, parameters: Floats) -> tuple[Estimate, 
     )
 
 
+class _Held:
+    """An objective whose parameters that are not free stay where they are."""
+
+    def __init__(
+        self, objective: LinearObjective, parameters: Floats, free: np.ndarray
+    ) -> None:
+        self.objective, self.parameters, self.free = objective, parameters, free
+        self.n_features, self.alpha = objective.n_features, objective.alpha
+        self.blocks = objective.blocks
+
+    def __call__(self, parameters: Floats) -> tuple[float, Floats]:
+        """Return the value, and the gradient in the free parameters."""
+        whole = self.parameters.copy()
+        whole[self.free] = parameters
+        value, gradient = self.objective(whole)
+        return value, gradient[self.free]
+
+
 def standard_errors(covariance: Floats) -> Floats:
     """Return the roots of a covariance's diagonal, NaN where that is NaN."""
     return np.sqrt(np.maximum(np.diag(covariance), 0.0))  # rounding below 0
@@ -303,7 +335,7 @@ def _echelon(rows: Floats) -> Floats:
 
 
 def _recession(
-    objective: LinearObjective,
+    objective: LinearObjective | _Held,
     parameters: Floats,
     step: Floats,
     flattest: Floats,
@@ -337,7 +369,7 @@ def _recession(
     return None
 
 
-def _reach(objective: LinearObjective, coef: Floats) -> float:
+def _reach(objective: LinearObjective | _Held, coef: Floats) -> float:
     """Return the largest range of ``X @ coef`` inside a list."""
     ranges = [0.0]
     for block in objective.blocks:

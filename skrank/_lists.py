@@ -32,7 +32,8 @@ class Lists:
     Raises
     ------
     ValueError
-        If there is no list, or a size is below 1 or not a whole number.
+        If there is no list, a size is below 1 or not a whole number, or sizes add up
+        to more than an index holds.
 
     Examples
     --------
@@ -53,6 +54,9 @@ class Lists:
             )
         if given.min() < 1:
             raise ValueError(f"sizes must be at least 1, got {given.min()}.")
+        n_rows = given.sum(dtype=np.float64)
+        if n_rows >= 2.0**63:  # as offsets, they would wrap round
+            raise ValueError(f"sizes add up to {n_rows:.3g} rows, which is too many.")
         self.sizes: Indices = given.astype(np.intp)
         self.offsets: Indices = np.zeros(given.size + 1, dtype=np.intp)
         np.cumsum(self.sizes, out=self.offsets[1:])

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from skrank._lists import Floats, Indices, Lists
+from skrank._threads import one_blas_thread
 from skrank.losses.base import Loss
 
-BLOCK_BYTES = 3 * 2**19  # of X; about what a core keeps in its second-level cache
+BLOCK_BYTES = 2**21  # of X: more leaves the core's caches, less makes threads wait
 SMALLEST_BLOCK_BYTES = 2**17  # below this the calls cost more than the products
 N_BLOCKS = 16  # of an X that is smaller than so many blocks of full size
 SAMPLED_BLOCKS, SAMPLED_ROWS = 4, 2048  # to see the spread of features
@@ -91,12 +91,14 @@ class Block:
             return X, X.T
         return X, self.X_transposed
 
-    def scale_rows(self, gradient: Floats) -> None:
-        """Multiply a gradient in the scores by the factor of each row's list."""
+    def scale_rows(self, gradient: Floats) -> Floats:
+        """Return a gradient in the scores times the factor of each row's list.
+
+        Not in place: a loss may return an array that it keeps.
+        """
         if self.row_factors is None:
-            gradient *= self.lists.expand(self.factors)
-        else:
-            gradient *= self.row_factors
+            return gradient * self.lists.expand(self.factors)
+        return gradient * self.row_factors
 
 
 class LinearObjective:
@@ -186,6 +188,8 @@ class LinearObjective:
         )
         self._parts = np.array_split(np.arange(len(self.blocks)), N_PARTS)
         self._parts = [part for part in self._parts if len(part)]
+        # More threads than parts would only wait.
+        self.n_jobs = min(self.n_jobs, len(self._parts))
         self._pool: ThreadPoolExecutor | None = None
 
     @property
@@ -206,8 +210,8 @@ class LinearObjective:
         BLAS threads would make the last bits depend on how many there are, and blocks
         are too small to gain from them.
         """
-        with threadpool_limits(limits=1, user_api="blas"):
-            if self.n_jobs == 1 or len(self._parts) == 1:
+        with one_blas_thread():
+            if self.n_jobs == 1:
                 yield self
                 return
             with ThreadPoolExecutor(self.n_jobs - 1) as pool:
@@ -274,13 +278,13 @@ class LinearObjective:
             value += float(result[0] @ block.factors)
             if given:
                 in_extra += block.factors @ result[2]
-            slope = result[1]
-            block.scale_rows(slope)
-            if row_gradient is None:
-                # Not @, which holds the interpreter's lock for short results.
-                in_coef += X_transposed.dot(slope)
+            if row_gradient is not None:
+                row_gradient[block.start : block.stop] = block.scale_rows(result[1])
+            elif block.row_factors is None:
+                in_coef += X_transposed.dot(block.scale_rows(result[1]))
             else:
-                row_gradient[block.start : block.stop] = slope
+                # Not @, which holds the interpreter's lock for short results.
+                in_coef += block.row_factors * X_transposed.dot(result[1])
         return value, gradient
 
     def _of_block(self, block: Block, scores: Floats, *given: Floats) -> Any:
@@ -310,7 +314,7 @@ class LinearObjective:
         known = (total > 0) & np.isfinite(total)
         median = np.median(total[known]) if known.any() else 1.0
         with np.errstate(over="ignore"):
-            share = np.clip(np.where(known, total, median) / median, 1e-100, 1e100)
+            share = np.clip(np.where(known, total, median) / median, 1e-250, 1e250)
         return median * share / np.clip(share, 1 / NEAR, NEAR)
 
     def _buffer(self, blocks: list[Block]) -> Floats | None:
@@ -324,25 +328,26 @@ class LinearObjective:
         r"""Return a bound on what rounding alone adds to each entry of the gradient.
 
         64 roundings of :math:`\sum_i |x_{ij}| (c_i + |r_i|) + \alpha |w_j|`, with r the
-        gradient in the scores and c what a list counts; 0 for extra parameters. Reads X
-        once more.
+        gradient in the scores and c what a list counts; for extra parameters, of the
+        number of terms, each of a slope of about 1 at most. Reads X once more.
         """
         coef = np.ascontiguousarray(parameters[: self.n_features])
         extra = parameters[self.n_features :]
         given = (extra,) if len(extra) else ()
-        total = np.zeros(self.n_features)
+        total, n_terms = np.zeros(self.n_features), 0.0
         buffer = self._buffer(self.blocks)
         for block in self.blocks:
             X, X_transposed = block.features(buffer)
             slope = self.loss.value_and_gradient(
                 X.dot(coef), block.prepared, block.lists, *given
             )[1]
-            size = 1.0 + np.abs(slope)
-            block.scale_rows(size)
+            size = block.scale_rows(1.0 + np.abs(slope))
             total += abs(X_transposed).dot(size)
+            counts = self.loss.n_terms(block.prepared, block.lists)
+            n_terms += float(counts @ block.factors)
         total += self.alpha * np.abs(coef)
-        bound = 64.0 * np.finfo(np.float64).eps * total
-        return np.append(bound, np.zeros(len(extra)))
+        total = np.append(total, np.full(len(extra), n_terms))
+        return 64.0 * np.finfo(np.float64).eps * total
 
 
 def linear_scores(X: Any, coef: Floats) -> Floats:

@@ -163,7 +163,7 @@ def pair_probabilities(
 
 
 def stage_probabilities(
-    minus_log_likelihood: Callable[[Floats, Floats, Lists], Floats],
+    log_likelihoods: Callable[[Floats, Floats, Lists], Floats],
     scores: Floats,
     y: Floats,
     lists: Lists,
@@ -178,12 +178,10 @@ def stage_probabilities(
     sizes, starts, stops = levels.sizes, levels.starts[:-1], levels.starts[1:]
     ends = np.repeat(lists.offsets[1:], levels.n_levels)
     others = stops < ends
-    logs = -minus_log_likelihood(
-        *_one_by_one(scores, levels.order, starts, ends, sizes)
-    )
+    logs = log_likelihoods(*_one_by_one(scores, levels.order, starts, ends, sizes))
     if others.any():
         ones = np.ones_like(sizes[others])
-        logs[others] += minus_log_likelihood(
+        logs[others] -= log_likelihoods(
             *_one_by_one(scores, levels.order, stops[others], ends[others], ones)
         )
     proba = np.empty(lists.n_rows)

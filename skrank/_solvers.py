@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult, minimize
-from sklearn.exceptions import ConvergenceWarning
 
 from skrank._lists import Floats
 from skrank._objective import LinearObjective
@@ -27,11 +25,15 @@ LARGEST_SMOOTHED_TOL = 1e-3
 
 
 class Solution(NamedTuple):
-    """Parameters found, their objective, and the number of iterations."""
+    """Parameters found, their objective, the number of iterations, what went wrong.
+
+    ``problem`` says why the solver stopped early, for the ranker to warn of; else None.
+    """
 
     parameters: Floats
     value: float
     n_iter: int
+    problem: str | None = None
 
 
 def minimize_lbfgs(
@@ -75,18 +77,15 @@ def minimize_lbfgs(
     Returns
     -------
     solution : Solution
-        Parameters, objective and number of iterations.
+        Parameters, objective and number of iterations; a problem if the solver stops
+        for any reason but success, unless ``tol`` is met or rounding is all that is
+        left of the gradient.
 
     Raises
     ------
     ValueError
         If the objective is not finite at zero weights.
 
-    Warns
-    -----
-    ConvergenceWarning
-        If the solver stops for any reason but success, unless rounding is all that is
-        left of the gradient.
     """
     value_at_zero, gradient_at_zero = objective(objective.start)
     steepest = float(np.max(np.abs(gradient_at_zero), initial=0.0))
@@ -118,7 +117,7 @@ def minimize_lbfgs(
     bounds = _bounds(objective)
     result = _minimize(scaled, start * units, tol, ftol, max_iter, bounds, report)
     if ftol <= LAST_DIGITS and result.nit < max_iter:
-        result = _finish(scaled, result, tol, max_iter - result.nit, bounds)
+        result = _finish(scaled, result, tol, max_iter - result.nit, bounds, report)
     value = float(result.fun) * scale + value_at_zero
     largest = float(np.max(np.abs(result.jac), initial=0.0))
     if verbose > 0:
@@ -127,21 +126,19 @@ def minimize_lbfgs(
             f"gradient {largest:.2g} of that at zero weights"
         )
     parameters = result.x / units
-    if result.status != 0 and not (
-        result.status == 2 and _is_rounding(objective, parameters)
-    ):
-        if result.status == 1:
-            advice = "Raise max_iter, scale X, or raise alpha."
-        else:
-            advice = "Scale X, raise alpha, or raise tol."
-        warnings.warn(
+    problem = None
+    if result.status == 1:
+        advice = f"Raise max_iter (now {max_iter}), scale X, or raise alpha."
+    else:
+        advice = "Scale X, raise alpha, or raise tol."
+    failed = result.status != 0 and largest > tol
+    if failed and not (result.status == 2 and _is_rounding(objective, parameters)):
+        problem = (
             f"{name} stopped before it converged, after {result.nit} iterations "
             f"(solver: {result.message}). The largest gradient entry is {largest:.2g} "
-            f"of that at zero weights; tol asks for {tol:.2g}. {advice}",
-            ConvergenceWarning,
-            stacklevel=4,  # the caller of fit, which scikit-learn wraps
+            f"of that at zero weights; tol asks for {tol:.2g}. {advice}"
         )
-    return Solution(parameters, value, int(result.nit))
+    return Solution(parameters, value, int(result.nit), problem)
 
 
 def _minimize(
@@ -177,6 +174,7 @@ def _finish(
     tol: float,
     max_iter: int,
     bounds: Bounds | None,
+    report: Callable[[OptimizeResult], None],
 ) -> OptimizeResult:
     """Go on by gradients alone where values have run out of digits.
 
@@ -189,9 +187,12 @@ def _finish(
         gradient = function(parameters)[1]
         return 0.5 * float((first + gradient) @ (parameters - origin)), gradient
 
+    def report_value(intermediate_result: OptimizeResult) -> None:
+        report(OptimizeResult(fun=result.fun + intermediate_result.fun))
+
     if np.max(np.abs(first), initial=0.0) <= tol:
         return result
-    end = _minimize(by_gradient, origin, tol, 0.0, max_iter, bounds)
+    end = _minimize(by_gradient, origin, tol, 0.0, max_iter, bounds, report_value)
     if np.max(np.abs(end.jac)) < np.max(np.abs(first)):
         result.x, result.jac = end.x, end.jac
         result.fun = function(end.x)[0]
@@ -241,9 +242,17 @@ def minimize_by_smoothing(
         start = below.parameters
         value = objective(start)[0]
         left -= below.n_iter
-        if value - below.value <= GAP * value or left < 1:
+        near = value - below.value <= GAP * value
+        if near or left < 1:
             break
-    return Solution(start, value, max_iter - left)
+    problem = below.problem
+    if problem is None and not near:
+        problem = (
+            f"{name} stopped with kinks rounded by {width:g}, which leaves the value "
+            f"up to {value - below.value:.2g} above the least. Raise max_iter (now "
+            f"{max_iter})."
+        )
+    return Solution(start, value, max_iter - left, problem)
 
 
 def _bounds(objective: LinearObjective) -> Bounds | None:

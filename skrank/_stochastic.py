@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from skrank._lists import Floats, Indices, Lists
 from skrank._objective import Block, LinearObjective
@@ -173,18 +171,14 @@ def ascend(
     -------
     solution : Solution
         Mean of the weights over the last quarter of the updates; NaN for the
-        objective, which is not evaluated; the number of passes.
+        objective, which is not evaluated; the number of passes; a problem if
+        gradients that follow each other point in opposite directions.
 
     Raises
     ------
     ValueError
         If a gradient is not finite.
 
-    Warns
-    -----
-    ConvergenceWarning
-        If gradients that follow each other point in opposite directions: steps
-        overshoot.
     """
     whole = _Batch(objective, 1.0)
     batches = [whole]
@@ -224,12 +218,11 @@ def ascend(
                     f"[{name}] pass {number}: gradient {size:.3g}, "
                     f"weights {np.linalg.norm(coef):.6g}"
                 )
+    problem = None
     if n_averaged >= FEWEST_TURNS and turns < OVERSHOOT:
-        warnings.warn(
+        problem = (
             f"{name}: steps overshoot, since gradients that follow each other point in "
             f"opposite directions. Lower learning_rate (now {learning_rate:g}) or "
-            "scale X, for example with StandardScaler.",
-            ConvergenceWarning,
-            stacklevel=6,  # the caller of fit, which scikit-learn wraps
+            "scale X, for example with StandardScaler."
         )
-    return Solution(mean, np.nan, max_iter)
+    return Solution(mean, np.nan, max_iter, problem)

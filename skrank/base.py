@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank._groups import find_groups
+from skrank._groups import find_groups, refuse_unknown
 from skrank.metrics import ndcg_score
 
 
@@ -25,7 +25,7 @@ class RankerMixin:
         tags.input_tags.sparse = True
         return tags
 
-    def score(self, X, y, groups=None, sample_weight=None):
+    def score(self, X, y, groups=None, sample_weight=None, **unknown):
         """Return the mean NDCG of the lists, ranked by ``predict``.
 
         Lists without a relevant row do not count; see
@@ -41,6 +41,9 @@ class RankerMixin:
             One group label a row; None takes the index level "groups" of ``y``.
         sample_weight : array-like of shape (n_rows,), default=None
             Weight of each row's list, constant inside a list.
+        **unknown : dict
+            Takes no other argument: raises TypeError, with advice for ``qid`` and
+            ``group``.
 
         Returns
         -------
@@ -50,10 +53,12 @@ class RankerMixin:
         Raises
         ------
         ValueError
-            If groups are missing, lengths differ or labels are negative.
+            If groups are missing, lengths differ, or labels are negative or masked.
         """
-        groups = find_groups(y, groups, f"{type(self).__name__}.score")
-        # As an array, so that the metric does not compare the index once more.
+        name = f"{type(self).__name__}.score"
+        refuse_unknown(name, unknown)
+        groups = find_groups(y, groups, name)
+        # Without an index, so that the metric does not compare it once more.
         return ndcg_score(
-            np.asarray(y), self.predict(X), groups, sample_weight=sample_weight
+            np.asanyarray(y), self.predict(X), groups, sample_weight=sample_weight
         )

@@ -12,9 +12,10 @@ BOTTOM = ("_lists", "_groups", "_kernels", "_checks")
 # What each unit may import besides itself. A new unit must be placed here.
 ARROWS = {
     "_lists": (),
+    "_threads": (),
     "_kernels": (),
-    "_groups": ("_lists",),
     "_checks": ("_lists",),
+    "_groups": ("_lists", "_checks"),
     "_ranks": BOTTOM,
     "_features": BOTTOM,
     "_plackett_luce": BOTTOM,
@@ -25,7 +26,7 @@ ARROWS = {
     "preprocessing": BOTTOM,
 }
 BELOW_OBJECTIVE = (*BOTTOM, "_features", "losses", "metrics")
-ARROWS["_objective"] = BELOW_OBJECTIVE
+ARROWS["_objective"] = (*BELOW_OBJECTIVE, "_threads")
 ARROWS["_solvers"] = (*BELOW_OBJECTIVE, "_objective")
 ARROWS["_stochastic"] = (*ARROWS["_solvers"], "_solvers")
 ARROWS["_partitions"] = BOTTOM
@@ -37,9 +38,11 @@ ARROWS["model_selection"] = (*ARROWS["linear_model"], "linear_model")
 ARROWS["inspection"] = (*ARROWS["model_selection"], "model_selection")
 EVERYTHING_ELSE = (*ARROWS, "")  # "" is skrank itself
 ARROWS["neural"] = EVERYTHING_ELSE
-ARROWS["__main__"] = (*EVERYTHING_ELSE, "neural")
+SHELL = ("_table", "__main__")
+ARROWS["_table"] = (*BOTTOM, "model_selection")
+ARROWS["__main__"] = (*EVERYTHING_ELSE, "neural", "_table")
 # skrank/__init__.py lists public names, so it may import all but the shell command.
-ARROWS[""] = tuple(unit for unit in ARROWS if unit != "__main__")
+ARROWS[""] = tuple(unit for unit in ARROWS if unit not in SHELL)
 
 OPTIONAL = {"pandas", "polars", "torch", "dask", "matplotlib"}
 

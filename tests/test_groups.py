@@ -54,6 +54,7 @@ KINDS = {
         for kind in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
     },
     "int8 over its whole range": (np.int8([127, -128, 127]), [127, -128, 127]),
+    "memoryview": (memoryview(b"\x03\x01\x03"), [3, 1, 3]),
     "uint64 above 2**63": (
         np.array([2**64 - 1, 2**64 - 2, 2**64 - 1], dtype=np.uint64),
         [2**64 - 1, 2**64 - 2, 2**64 - 1],
@@ -477,8 +478,8 @@ def test_t64_weights_of_lists_raise_and_name_both_lengths_and_the_way_out():
     [
         ([1, 2, 3], "varies in 1 lists, such as 'b'"),
         ([1, -1, 1], "not be negative, got -1"),
-        ([1, np.nan, 1], "NaN or infinity"),
-        ([1, np.inf, 1], "NaN or infinity"),
+        ([1, np.nan, 1], "1 NaN and 0 infinite"),
+        ([1, np.inf, 1], "0 NaN and 1 infinite"),
         ([0, 0, 0], "zero for every list"),
         ([[1], [1], [1]], r"shape \(3, 1\)"),
         (2.0, r"shape \(\)"),
@@ -553,3 +554,8 @@ def test_groups_work_where_pandas_is_not_imported(monkeypatch):
     monkeypatch.delitem(__import__("sys").modules, "pandas")
     with pytest.raises(ValueError, match="groups has 1 missing"):
         group_rows(["a", None])
+
+
+def test_with_groups_refuses_masked_labels():
+    with pytest.raises(ValueError, match="y has 1 masked entries"):
+        with_groups(np.ma.array([1, 0], mask=[False, True]), [7, 7])

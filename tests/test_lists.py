@@ -106,6 +106,8 @@ def test_lists_can_be_copied_and_pickled(clone):
         (["a"], "dtype <U1"),
         ([2, 0], "at least 1, got 0"),
         ([2, -1], "at least 1, got -1"),
+        ([2**62, 2**62], "add up to 9.22e"),
+        (np.array([2**63], dtype=np.uint64), "add up to 9.22e"),
     ],
 )
 def test_sizes_that_are_no_partition_raise(sizes, message):

@@ -16,7 +16,13 @@ from skrank import linear_model
 from skrank.__main__ import main
 from skrank.datasets import load_letor, make_ranking
 from skrank.linear_model import LinearRanker, RankNetRanker
-from skrank.metrics import err_score, ndcg_score, pairwise_accuracy_score
+from skrank.metrics import (
+    bootstrap_interval,
+    compare_scores,
+    err_score,
+    ndcg_score,
+    pairwise_accuracy_score,
+)
 from skrank.model_selection import QueryKFold
 
 
@@ -291,6 +297,64 @@ def test_lists_without_a_relevant_row_are_counted_below_the_table(run, tmp_path)
     assert f"{alike} of 20 test lists have no two labels that differ" in flat
 
 
+def test_lists_without_a_relevant_row_count_as_zero_on_request(run, tmp_path):
+    X, y, groups = make_ranking(20, n_features=3, n_informative=2, random_state=0)
+    y[np.isin(groups, [3, 8])] = 0
+    path = write_letor(tmp_path / "empty.txt", X, y, groups)
+    out = run(path, "--test", path, "--empty-as-zero", "--no-standardize")
+    X, y, groups = load_letor(path)
+    scores = RankNetRanker().fit(X, y, groups).predict(X)
+    expected = [ndcg_score(y, scores, groups, k=k, empty=0.0) for k in (1, 5, 10)]
+    assert table(out)["RankNetRanker()"][1:4] == [f"{value:.4f}" for value in expected]
+    assert "NDCG: lists without a relevant row are 0" in " ".join(out.split())
+    assert "NDCG leaves them out" not in " ".join(out.split())
+    left_out = run(path, "--test", path, "--no-standardize")
+    assert table(left_out)["RankNetRanker()"][1] > f"{expected[0]:.4f}"
+
+
+def test_intervals_and_paired_differences_stand_below_on_request(run, files):
+    arguments = (files[0], "--test", files[1], "--seed", 3, "--metric", "err@5")
+    out = run(*arguments, "--intervals")
+    assert out.startswith(run(*arguments).split("fit (s)\n")[0])
+    (X, y, g), (X_test, y_test, g_test) = load_letor(list(files))
+    scaler = StandardScaler().fit(X)
+    X, X_test = scaler.transform(X), scaler.transform(X_test)
+    values = [
+        err_score(
+            y_test,
+            ranker.predict(X_test),
+            g_test,
+            k=5,
+            max_grade=max(y.max(), y_test.max()),
+            average=None,
+        )
+        for ranker in (RankNetRanker().fit(X, y, g), Ridge().fit(X, y))
+    ]
+    interval = bootstrap_interval(values[0], random_state=3)
+    comparison = compare_scores(*values, random_state=3)
+    block = out.split("\nERR@5 ")[1]
+    (line,) = re.findall(r"^RankNetRanker\(\) .*", block, flags=re.MULTILINE)
+    assert line.split()[:6] == [
+        "RankNetRanker()",
+        f"{interval.mean:.4f}",
+        f"[{interval.low:.3f},",
+        f"{interval.high:.3f}]",
+        f"{comparison.difference:+.4f}",
+        f"[{comparison.low:.3f},",
+    ]
+    assert re.search(r"^Ridge\(\) pointwise .* reference", block, flags=re.MULTILINE)
+    assert "(random order)" not in block
+    flat = " ".join(block.split())
+    assert "conditional on the trained models" in flat
+    assert "from Ridge() pointwise, list by list" in flat
+
+
+def test_intervals_need_a_measure_that_applies(run, tmp_path):
+    X, y, groups = make_ranking(20, n_features=3, n_informative=2, random_state=0)
+    path = write_letor(tmp_path / "negative.txt", X, y - 1, groups)
+    assert "conditional" not in run(path, "--intervals")
+
+
 def test_lists_of_the_test_that_were_learned_from_are_counted(run, files):
     assert "60 of these lists have ids that are in TRAIN" in " ".join(
         run(files[0], "--test", files[0]).split()
@@ -325,8 +389,12 @@ def test_without_budget_nothing_is_fitted(run):
         (["--metric", "ndcg@0"], "'ndcg@0' is not one of"),
         (["--metric", "pairwise_accuracy@3"], "is not one of"),
         (["--budget", "nan"], "--budget: 'nan' is not a number of at least 0"),
-        (["--alpha", "-1"], "--alpha: '-1' is not a number of at least 0"),
-        (["--max-grade", "x"], "--max-grade: 'x' is not a number"),
+        (["--alpha", "-1"], "--alpha: '-1' is not a finite number of at least 0"),
+        (["--alpha", "inf"], "--alpha: 'inf' is not a finite number"),
+        (["--max-grade", "x"], "--max-grade: 'x' is not a finite number"),
+        (["--max-grade", "inf"], "--max-grade: 'inf' is not a finite number"),
+        (["bare.txt", "--cv", "2"], "bare.txt: no row has a feature"),
+        (["one.txt"], "one.txt has 1 list, too few for 5 folds"),
         (["--seed", "-1"], "--seed: '-1' is not an integer of at least 0"),
         (["--seed", "4294967296"], "at most 4294967295"),
         (["--n-jobs", "0"], "--n-jobs must be positive"),
@@ -340,6 +408,8 @@ def test_mistakes_give_one_line_and_status_2(
     (tmp_path / "good.txt").write_text(good)
     (tmp_path / "broken.txt").write_text("1 qid:1 1:1\n0 qid:1 1:x\n")
     (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "bare.txt").write_text("1 qid:1\n0 qid:1\n1 qid:2\n")
+    (tmp_path / "one.txt").write_text("1 qid:1 1:1\n")
     (tmp_path / "cut.gz").write_bytes(gzip.compress(good.encode())[:-9])
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as stop:
@@ -388,6 +458,21 @@ def test_nothing_is_said_where_nobody_reads(tmp_path):
     assert process.stderr.read() == ""
     assert process.wait() == 141
     process.stderr.close()
+
+
+def test_a_closed_output_is_told_in_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["--quiet", "--lists", "10"]) == 1
+    assert capsys.readouterr().err == (
+        "skrank: error: cannot write: output is closed\n"
+    )
+
+
+def test_a_closed_standard_error_stops_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["--lists", "10"]) == 0
+    sys.stderr.close()
+    assert "RankNetRanker()" in capsys.readouterr().out
 
 
 def test_ctrl_c_ends_with_status_130(tmp_path):

@@ -194,7 +194,7 @@ def test_stage_probabilities_are_shares_of_potentials(model):
     scores = np.concatenate((SCORES[:3], SCORES))
     y = np.array([2.0, 0.0, 2.0, 5.0, 1.0, 5.0, 3.0])
 
-    def minus_log_likelihood(scores, y, lists):
+    def log_likelihoods(scores, y, lists):
         values = []
         for start, stop in zip(lists.offsets[:-1], lists.offsets[1:], strict=True):
             left, value = list(range(start, stop)), 0.0
@@ -203,12 +203,12 @@ def test_stage_probabilities_are_shares_of_potentials(model):
                 total = sum(
                     potential(model, scores, subset) for subset in subsets(left)
                 )
-                value -= np.log(potential(model, scores, top) / total)
+                value += np.log(potential(model, scores, top) / total)
                 left = [i for i in left if y[i] < grade]
             values.append(value)
         return np.array(values)
 
-    found = stage_probabilities(minus_log_likelihood, scores, y, lists)
+    found = stage_probabilities(log_likelihoods, scores, y, lists)
     expected = np.empty(7)
     for top, left in [
         ((0, 2), (0, 1, 2)),

@@ -47,3 +47,10 @@ def test_the_version_is_stated_alike():
     pyproject = (root / "pyproject.toml").read_text("utf-8")
     assert f'\nversion = "{skrank.__version__}"\n' in pyproject
     assert f"version: '{skrank.__version__}'" in (root / "meson.build").read_text()
+
+
+def test_linked_files_exist():
+    links = re.findall(r"\]\(([^)#:]+)\)", README.read_text("utf-8"))
+    assert "doc/benchmarks.md" in links
+    for link in links:
+        assert (README.parent / link).is_file(), link

@@ -199,7 +199,7 @@ def test_t72_a_hundred_thousand_sparse_columns_are_never_made_dense(ranker):
     tracemalloc.start()
     try:
         with pytest.warns(UserWarning, match="constant inside every list"):
-            fitted = ranker(max_iter=20, tol=1e-2).fit(X, y, groups)
+            fitted = ranker(max_iter=100, tol=1e-2).fit(X, y, groups)
         scores = fitted.predict(X)
         peak = tracemalloc.get_traced_memory()[1]
     finally:

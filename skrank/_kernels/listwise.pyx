@@ -42,16 +42,16 @@ def plackett_luce(
             longest = max(longest, size)
             most = max(most, n_stages[q])
         work = <double *> malloc((longest + 2 * most + 1) * sizeof(double))
+        if work != NULL:
+            terms = work + longest
+            for q in range(n_lists):
+                values[q] = _one_list(
+                    scores, order, level_starts, level_offsets[q], level_offsets[q + 1],
+                    n_stages[q], efron, work, terms, gradient,
+                )
+            free(work)
     if work == NULL:
         raise MemoryError()
-    terms = work + longest
-    with nogil:
-        for q in range(n_lists):
-            values[q] = _one_list(
-                scores, order, level_starts, level_offsets[q], level_offsets[q + 1],
-                n_stages[q], efron, work, terms, gradient,
-            )
-        free(work)
     return values_array, gradient_array
 
 

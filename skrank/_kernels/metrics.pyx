@@ -37,6 +37,11 @@ cdef int64_t sort_rows(
     cdef Row row
     cdef Row* source = rows
     cdef Row* target = scratch
+    i = 1
+    while i < n and not before(rows[i], rows[i - 1], sign):
+        i += 1
+    if i >= n:
+        return 0
     low = 0
     while low < n:
         high = min(low + SHORT_RUN, n)
@@ -145,6 +150,46 @@ cdef Py_ssize_t rank_rows(
             rows[size].label = labels[i]
             size += 1
     return size
+
+
+def best_first(const double[::1] scores, const Py_ssize_t[::1] offsets):
+    """Return the rows of each list by descending score, tied rows in their order.
+
+    Metrics of rows that stand like this need not sort them again.
+
+    Parameters
+    ----------
+    scores : contiguous float64 of shape (n_rows,)
+        Without NaN.
+    offsets : intp of shape (n_lists + 1,)
+        First row of each list, and the number of rows.
+
+    Returns
+    -------
+    order : intp of shape (n_rows,)
+        Row numbers, those of a list together.
+    """
+    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Py_ssize_t q, start, n, i, longest = 1
+    for q in range(n_lists):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    out = np.empty(scores.shape[0], dtype=np.intp)
+    cdef Py_ssize_t[::1] order = out
+    cdef Row* rows = <Row*>malloc(2 * longest * sizeof(Row))
+    if rows == NULL:
+        raise MemoryError
+    with nogil:
+        for q in range(n_lists):
+            start = offsets[q]
+            n = offsets[q + 1] - start
+            for i in range(n):
+                rows[i].score = scores[start + i]
+                rows[i].label = i  # exact up to 2**53 rows
+            sort_rows(rows, rows + longest, n, 0)
+            for i in range(n):
+                order[start + i] = start + <Py_ssize_t>rows[i].label
+    free(rows)
+    return out
 
 
 cdef inline double gain_of(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import softmax
 
 from skrank._solvers import LAST_DIGITS
 from skrank.linear_model._linear import LinearRanker
+from skrank.linear_model._pair_model import PairModelMixin
 from skrank.losses import Davidson
 
 
-class DavidsonRanker(LinearRanker):
+class DavidsonRanker(PairModelMixin, LinearRanker):
     r"""Linear ranker that maximises the likelihood of pairs and ties by Davidson.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.Davidson`,
@@ -106,6 +108,17 @@ class DavidsonRanker(LinearRanker):
 
     def _loss(self):
         return Davidson()
+
+    def _pair_proba(self, difference):
+        half = difference / 2
+        odds = np.stack((half, np.full_like(half, self.extra_[0]), -half))
+        return softmax(odds, axis=0)[:2]
+
+    def _extra_names(self):
+        return ["log nu"]
+
+    def _approximations(self, objective):
+        return [f"nu is tie_parameter_, {self.tie_parameter_:.6g}."]
 
     @property
     def tie_parameter_(self):

@@ -149,6 +149,14 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
         self.tie_weights_ = np.exp(logs)
         return solution
 
+    def _extra_names(self):
+        if self.tie_weights == "slope":
+            return ["log delta slope"]
+        return [f"log delta_{size}" for size in range(2, len(self.extra_) + 2)]
+
+    def _free_extra(self):
+        return self.extra_ > IMPOSSIBLE
+
     def _subset_model(self, longest):
         """Return the model of a stage, for the methods on partitions."""
         extra = self.extra_ if len(self.extra_) else None

@@ -10,6 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -218,6 +219,8 @@ class LinearRanker(RankerMixin, BaseEstimator):
         objective = objective_of(loss)
         with objective.running():
             solution = self._solve(objective, objective_of)
+        if solution.problem is not None:
+            warnings.warn(solution.problem, ConvergenceWarning, stacklevel=3)
         self.coef_ = solution.parameters[: X.shape[1]].copy()
         self.extra_ = solution.parameters[X.shape[1] :].copy()
         self.objective_ = solution.value

@@ -9,8 +9,8 @@ from scipy.special import gammaln
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._solvers import LAST_DIGITS
-from skrank.linear_model._likelihood import PlackettLuceMixin
 from skrank.linear_model._linear import LinearRanker
+from skrank.linear_model._plackett_luce_model import PlackettLuceMixin
 from skrank.losses import ListMLE
 
 
@@ -156,6 +156,14 @@ class ListMLERanker(PlackettLuceMixin, LinearRanker):
             self.top_k,
             self.stage_weights,
             self.random_state,
+        )
+
+    def _no_likelihood(self):
+        if self.stage_weights == "uniform":
+            return None
+        return (
+            f"stage_weights={self.stage_weights!r} weighs stages, so that the loss is "
+            "no log-likelihood; use 'uniform'."
         )
 
     def _approximations(self, objective):

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._checks import equally_long, finite_column
-from skrank._groups import find_groups, group_rows
 from skrank._lists import Levels
 from skrank._partitions import (
     Estimate,
@@ -18,63 +14,22 @@ from skrank._partitions import (
     pair_probabilities,
     stage_probabilities,
 )
+from skrank.linear_model._likelihood import LikelihoodMixin
+from skrank.linear_model._probability_model import check_count
 
 
-class PartitionModelMixin:
+class PartitionModelMixin(LikelihoodMixin):
     """Mixin for fitted rankers whose loss is a likelihood of ordered partitions.
 
-    Stands left of :class:`~skrank.LinearRanker`. The sample space of a list of n rows
-    is all ordered partitions of the rows into levels, ties included: 3 for two rows,
-    13 for three. Probabilities of other models are comparable only where they are
-    over the same space; Plackett-Luce likelihoods take the sizes of ties as given.
+    The sample space of a list of n rows is all ordered partitions of the rows into
+    levels, ties included: 3 for two rows, 13 for three. Probabilities of other models
+    are comparable only where they are over the same space; Plackett-Luce likelihoods
+    take the sizes of ties as given.
     """
 
     def _subset_model(self, longest: int) -> SubsetModel:
         """Return the fitted model of a stage of at most ``longest`` rows."""
         raise NotImplementedError
-
-    def log_likelihood(self, X, y, groups=None):
-        """Return the log-probability of each list's labels, as an ordered partition.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Features.
-        y : array-like of shape (n_rows,)
-            Labels, higher is better; only their order inside a list counts.
-        groups : array-like of shape (n_rows,), default=None
-            One group label a row; None takes the index level "groups" of ``y``.
-
-        Returns
-        -------
-        log_likelihood : ndarray of shape (n_lists,)
-            Natural logarithms, at most 0, in the order of
-            ``skrank.metrics.list_labels(groups)``.
-
-        Raises
-        ------
-        ValueError
-            If groups are missing, lengths differ, or ``X`` or ``y`` are not finite.
-
-        Warns
-        -----
-        UserWarning
-            If ties have sizes that the fitted model gives no weight: the
-            log-likelihood of their lists is minus infinity.
-        """
-        scores, y, grouping = self._scored(X, y, groups, "log_likelihood")
-        values = -self._minus_log_likelihood(scores, y, grouping.lists)
-        n_impossible = int(np.sum(values == -np.inf))
-        if n_impossible:
-            warnings.warn(
-                f"{type(self).__name__}: {n_impossible} of {len(values)} lists have a "
-                "log-likelihood of minus infinity, since so many rows are tied in them "
-                "as the fitted model never ties: max_tie_size is smaller, or no level "
-                "of this size was in the data of the fit.",
-                stacklevel=2,
-            )
-        order = grouping.label_order()
-        return values if order is None else values[order]
 
     def partition_proba(self, X, y, groups=None):
         """Return the probability of each list's labels, as an ordered partition.
@@ -99,7 +54,7 @@ class PartitionModelMixin:
         ValueError
             If groups are missing, lengths differ, or ``X`` or ``y`` are not finite.
         """
-        return np.exp(self.log_likelihood(X, y, groups))
+        return np.exp(self.log_likelihood(X, y, groups, average=None))
 
     def stage_proba(self, X, y, groups=None):
         """Return the probability of each level, once the better ones are taken.
@@ -125,11 +80,11 @@ class PartitionModelMixin:
         ValueError
             If groups are missing, lengths differ, or ``X`` or ``y`` are not finite.
         """
-        scores, y, grouping = self._scored(X, y, groups, "stage_proba")
+        seen = self._observed(X, y, groups, None, "stage_proba")
         proba = stage_probabilities(
-            self._minus_log_likelihood, scores, y, grouping.lists
+            self._log_likelihoods, seen.scores, seen.y, seen.lists
         )
-        return grouping.scatter(proba)
+        return seen.grouping.scatter(proba)
 
     def sample_partitions(self, X, groups, n_samples=1, random_state=None):
         """Draw ordered partitions from the fitted model, exactly.
@@ -139,7 +94,7 @@ class PartitionModelMixin:
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Features.
         groups : array-like of shape (n_rows,)
-            One group label a row.
+            One group label a row; None takes the index level "groups" of ``X``.
         n_samples : int, default=1
             Number of draws.
         random_state : int, RandomState instance or None, default=None
@@ -172,7 +127,7 @@ class PartitionModelMixin:
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Features.
         groups : array-like of shape (n_rows,)
-            One group label a row.
+            One group label a row; None takes the index level "groups" of ``X``.
         n_samples : int, default=1000
             Number of draws for lists of more than 12 rows; others are exact.
         random_state : int, RandomState instance or None, default=None
@@ -201,12 +156,16 @@ class PartitionModelMixin:
     def pairwise_proba(self, X, groups, n_samples=1000, random_state=None):
         """Return how likely rows win, tie or lose against each other row of a list.
 
+        It takes whole lists, not two rows as the method of pairwise models and of
+        Plackett-Luce does: a stage takes one of all subsets of the rows left, so that
+        how likely one row beats another depends on the other rows of their list.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Features.
         groups : array-like of shape (n_rows,)
-            One group label a row.
+            One group label a row; None takes the index level "groups" of ``X``.
         n_samples : int, default=1000
             Number of draws for lists of more than 12 rows; others are exact.
         random_state : int, RandomState instance or None, default=None
@@ -237,16 +196,13 @@ class PartitionModelMixin:
         first, second = grouping.rows[found.first], grouping.rows[found.second]
         return PairProbabilities(first, second, found.proba, found.standard_error)
 
-    def _minus_log_likelihood(self, scores, y, lists):
-        """Return the fitted loss of each list, infinite for impossible ties."""
+    def _log_likelihoods(self, scores, y, lists):
+        """Return the log-likelihood of each list, minus infinity if impossible."""
         impossible = self._impossible(y, lists)
         # Such a list without ties, so that the loss sees only sizes it knows.
         y = np.where(lists.expand(impossible), np.arange(lists.n_rows), y)
-        loss = self._loss()
-        given = (self.extra_,) if len(self.extra_) else ()
-        prepared = loss.prepare(y, lists)
-        values = loss.value_and_gradient(scores, prepared, lists, *given)[0]
-        return np.where(impossible, np.inf, values)
+        values = super()._log_likelihoods(scores, y, lists)
+        return np.where(impossible, -np.inf, values)
 
     def _impossible(self, y, lists):
         """Return which lists have a level of a size that the model never takes."""
@@ -255,20 +211,17 @@ class PartitionModelMixin:
         none = weights[levels.sizes] == -np.inf
         return np.logical_or.reduceat(none, levels.offsets[:-1])
 
-    def _scored(self, X, y, groups, method):
-        """Return scores and labels in the order of the lists, and the grouping."""
-        groups = find_groups(y, groups, f"{type(self).__name__}.{method}")
-        scores, y = self.predict(X), finite_column(y, "y")
-        equally_long(scores, y, ("X", "y"))
-        grouping = group_rows(groups, len(y))
-        return grouping.gather(scores), grouping.gather(y), grouping
+    def _check_labels_of_fit(self, y, lists):
+        n_impossible = int(self._impossible(y, lists).sum())
+        if n_impossible:
+            raise ValueError(
+                f"{type(self).__name__}: {n_impossible} lists have ties of a size that "
+                "the fitted model never makes, so these are not the data of the fit."
+            )
 
     def _to_draw(self, X, groups, n_samples, fewest, random_state, method):
         """Return scores in the order of the lists, the grouping, and a seed."""
-        if n_samples < fewest:
-            raise ValueError(f"n_samples must be at least {fewest}, got {n_samples!r}.")
-        scores = self.predict(X)
-        groups = find_groups(None, groups, f"{type(self).__name__}.{method}")
-        grouping = group_rows(groups, len(scores))
+        check_count(n_samples, "n_samples", fewest)
+        scores, grouping = self._scores_of_lists(X, groups, method)
         seed = check_random_state(random_state).randint(2**63 - 1, dtype=np.int64)
-        return grouping.gather(scores), grouping, int(seed)
+        return scores, grouping, int(seed)

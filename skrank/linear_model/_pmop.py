@@ -6,7 +6,6 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -207,14 +206,14 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
         if self.potential == "geometric" or warm:
             return first
         convex = objective_of(ListMLE())
-        with convex.running(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # it is only a start
-            near = self._minimize(convex, convex.start)
+        with convex.running():
+            near = self._minimize(convex, convex.start)  # however far it comes
         second = self._minimize(objective, near.parameters)
         best = min(first, second, key=lambda solution: solution.value)
         apart = abs(first.value - second.value)
         decrease = objective(objective.start)[0] - best.value
-        if apart > OTHER_OPTIMUM * decrease:
+        ended = first.problem is None and second.problem is None
+        if ended and apart > OTHER_OPTIMUM * decrease:
             warnings.warn(
                 "PMOPRanker.fit: the objective has several optima: it ends at "
                 f"{first.value:.6g} from zero weights and at {second.value:.6g} from "
@@ -244,6 +243,26 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
             verbose=int(self.verbose),
             name="PMOPRanker",
         )
+
+    def _no_maximum(self):
+        if self.inference == "exact":
+            return None
+        return (
+            f"the weights come from chains (inference={self.inference!r}), which end "
+            "near the optimum, not at it; use inference='exact'."
+        )
+
+    def _nearer(self):
+        if self.inference == "exact":
+            return super()._nearer()
+        return "Raise n_steps or max_iter, or use inference='exact'."
+
+    def _approximations(self, objective):
+        if self.inference != "exact":
+            return ["The errors do not tell how far the chains end from the optimum."]
+        if self.potential == "arithmetic":
+            return ["Not convex: the errors are around the optimum that was found."]
+        return []
 
     def _subset_model(self, longest):
         """Return the model of a stage, for the methods on partitions."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sklearn.utils._param_validation import StrOptions
 
 from skrank._solvers import LAST_DIGITS
-from skrank.linear_model._likelihood import PairModelMixin
 from skrank.linear_model._linear import LinearRanker
+from skrank.linear_model._pair_model import PairModelMixin
 from skrank.losses import RankNet
 
 

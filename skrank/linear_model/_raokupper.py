@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
 
 from skrank._solvers import LAST_DIGITS
 from skrank.linear_model._linear import LinearRanker
+from skrank.linear_model._pair_model import PairModelMixin
 from skrank.losses import RaoKupper
 
 
-class RaoKupperRanker(LinearRanker):
+class RaoKupperRanker(PairModelMixin, LinearRanker):
     r"""Linear ranker that maximises the likelihood of pairs and ties by Rao and Kupper.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.RaoKupper`,
@@ -106,6 +108,19 @@ class RaoKupperRanker(LinearRanker):
 
     def _loss(self):
         return RaoKupper()
+
+    def _pair_proba(self, difference):
+        odds = np.exp(self.extra_[0])  # theta - 1
+        cut = np.log1p(odds)
+        win, loss = expit(difference - cut), expit(-difference - cut)
+        # Not 1 - win - loss, which cancels; theta^2 - 1 = odds (2 + odds).
+        return win, odds * (2.0 + odds) * win * loss
+
+    def _extra_names(self):
+        return ["log(theta - 1)"]
+
+    def _approximations(self, objective):
+        return [f"theta is tie_parameter_, {self.tie_parameter_:.6g}."]
 
     @property
     def tie_parameter_(self):

@@ -58,8 +58,9 @@ class TieLoss(Loss):
                 "lower limit, where the model is that of RankNetRanker. Use that one."
             )
         return (
-            "all rows of each list are tied, so the parameter of ties stops at its "
-            "upper limit, and labels tell nothing about the weights."
+            "the parameter of ties stops at its upper limit: all rows of each list are "
+            "tied, or rows tie however far apart their scores. Scale X or raise alpha, "
+            "unless labels tell nothing."
         )
 
     def prepare(self, y: Floats, lists: Lists) -> Ties:

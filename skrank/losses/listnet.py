@@ -74,10 +74,12 @@ class ListNet(Loss):
 
     def prepare(self, y: Floats, lists: Lists) -> Target:
         """Return the target distribution of each list."""
-        if self.target == "softmax":
-            return Target(lists.softmax(y / self.temperature)[0], np.ones(len(lists)))
-        # Gains over 2**best, so that labels of thousands do not overflow.
         best = lists.expand(lists.max(y))
+        if self.target == "softmax":
+            with np.errstate(over="ignore"):  # far below the best: no probability
+                below = (y - best) / self.temperature
+            return Target(lists.softmax(below)[0], np.ones(len(lists)))
+        # Gains over 2**best, so that labels of thousands do not overflow.
         gain = np.exp2(y - best) * -np.expm1(-y * np.log(2.0))
         total = lists.sum(gain)
         some = total > 0

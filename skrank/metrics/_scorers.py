@@ -129,10 +129,10 @@ class RankingScorer(BaseEstimator):
         options = dict(self.kwargs)
         if sample_weight is not None:
             options["sample_weight"] = sample_weight
-        # As an array, so that the metric does not compare the index once more.
         of_lists = {"groups": groups, "history": history, "profile": profile}
         scores = _predict(estimator, X, of_lists)
-        value = self.metric(np.asarray(y), scores, groups, **options)
+        # Without an index, so that the metric does not compare it once more.
+        value = self.metric(np.asanyarray(y), scores, groups, **options)
         return value if self.greater_is_better else -value
 
     def get_params(self, deep=True):

@@ -7,7 +7,7 @@ value a list, whatever ranked it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -71,6 +71,8 @@ class ScoreComparison:
         Lists used, and lists left out because a value is NaN.
     method : str
         The test.
+    p_holm : float or None
+        The p value after Holm's correction over the rankers compared in one call.
 
     Examples
     --------
@@ -89,12 +91,14 @@ class ScoreComparison:
     n_lists: int
     n_dropped: int
     method: str
+    p_holm: float | None = None
 
     def __str__(self) -> str:
+        corrected = "" if self.p_holm is None else f", {self.p_holm:.3g} by Holm"
         return (
             f"{self.mean_a:.4f} - {self.mean_b:.4f} = {self.difference:.4f} "
             f"[{self.low:.4f}, {self.high:.4f}], p = {self.p_value:.3g} "
-            f"({self.method}), {_basis(self)}"
+            f"({self.method}{corrected}), {_basis(self)}"
         )
 
 
@@ -173,7 +177,7 @@ def compare_scores(
     confidence: float = 0.95,
     n_resamples: int = 10_000,
     random_state: Any = None,
-) -> ScoreComparison:
+) -> Any:
     r"""Test whether two rankers differ on the same lists.
 
     With d the differences of n lists, the randomization test [1]_ asks how often
@@ -190,9 +194,12 @@ def compare_scores(
 
     Parameters
     ----------
-    values_a, values_b : array-like of shape (n_lists,)
-        One value a list in the same order of lists, as metrics return with
-        ``average=None``. A list where either is NaN is left out of both.
+    values_a : array-like of shape (n_lists,), or mapping of str to these
+        One value a list, as metrics return with ``average=None``; or those of several
+        rankers by name, whose p values are then corrected by :func:`holm` too.
+    values_b : array-like of shape (n_lists,)
+        Those of the other ranker, or of the reference, in the same order of lists. A
+        list where either is NaN is left out of both.
     method : {"randomization", "t", "wilcoxon"}, default="randomization"
         Random signs; Student's paired t test; or Wilcoxon's signed rank test, which
         asks for the median of differences, not the mean.
@@ -206,7 +213,7 @@ def compare_scores(
 
     Returns
     -------
-    comparison : ScoreComparison
+    comparison : ScoreComparison or dict of str to ScoreComparison
         Means, difference, p value and interval; ``print`` shows them in a line.
 
     Raises
@@ -232,7 +239,30 @@ def compare_scores(
     >>> comparison = compare_scores(a, b, random_state=0)
     >>> comparison.difference, comparison.p_value
     (0.25, 0.0625)
+
+    Several rankers against one:
+
+    >>> several = compare_scores({"a": a, "c": [1.0, 1.0, 0.5, 1.0, 0.75]}, b)
+    >>> several["a"].p_holm
+    0.125
     """
+    if isinstance(values_a, Mapping):
+        found = {
+            name: compare_scores(
+                values,
+                values_b,
+                method=method,
+                confidence=confidence,
+                n_resamples=n_resamples,
+                random_state=random_state,
+            )
+            for name, values in values_a.items()
+        }
+        corrected = holm({name: result.p_value for name, result in found.items()})
+        return {
+            name: replace(result, p_holm=corrected[name])
+            for name, result in found.items()
+        }
     first, second = _one_a_list(values_a, "values_a"), _one_a_list(values_b, "values_b")
     if len(first) != len(second):
         raise ValueError(

@@ -6,20 +6,28 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from skrank._groups import group_rows
+from skrank._checks import equally_long, finite_column
+from skrank._groups import Grouping, group_rows
+from skrank._kernels.metrics import best_first
 from skrank._lists import Floats
 from skrank.metrics import list_labels
+from skrank.model_selection._named_metrics import Metric
+from skrank.model_selection._result import (
+    RankerComparison,
+    RankerResult,
+    mean_of_defined,
+)
 
-Metric = Callable[[Any, Floats, Any], Floats]
 SAMPLE = 50  # lists of the first trial fit
 GROWTH = 4  # lists of the next trial fit, in those of the last
 ENOUGH = 1 / 20  # share of the budget that a trial must take to be believed
@@ -34,7 +42,7 @@ class Ranked(NamedTuple):
 
     def take(self, rows: NDArray) -> Ranked:
         """Return some of the rows, copied."""
-        return Ranked(self.X[rows], self.y[rows], self.groups[rows])
+        return Ranked(_safe_indexing(self.X, rows), self.y[rows], self.groups[rows])
 
 
 @dataclass(frozen=True)
@@ -64,52 +72,38 @@ class Fold:
         return train, test
 
 
-@dataclass
-class RankerResult:
-    """How one ranker did.
+class SharedSort:
+    """Test lists whose rows are sorted once a ranking, for all metrics together.
+
+    Every metric sorts the rows that it is given, which costs next to nothing where
+    they are sorted already. Tied rows keep their order.
+
+    Parameters
+    ----------
+    test : Ranked
+        Labels and groups of the rows.
 
     Attributes
     ----------
-    values : dict of str to ndarray of shape (n_test_lists,)
-        Per metric one value a test list, NaN where undefined, in the order of
-        ``Comparison.lists``. Empty where ``problem`` says why.
-    seconds : list of float
-        Time of each fit.
-    warnings : dict of str to int
-        Text of each kind of warning, and the number of fits that gave it.
-    problem : str or None
-        Why the ranker has no values.
+    labels : ndarray of shape (n_lists,)
+        Group labels, in the order of what metrics return.
+    y, groups : ndarray of shape (n_rows,)
+        Labels and groups, the rows of each list together.
     """
 
-    values: dict[str, Any] = field(default_factory=dict)
-    seconds: list[float] = field(default_factory=list)
-    warnings: dict[str, int] = field(default_factory=dict)
-    problem: str | None = None
+    def __init__(self, test: Ranked) -> None:
+        self._grouping = group_rows(test.groups, len(test.y))
+        self.labels = list_labels(test.groups)
+        self.y = self._grouping.gather(test.y)
+        self.groups = self._grouping.gather(test.groups)
 
-    def mean(self, metric: str) -> float:
-        """Return the mean over the lists where the metric is defined, else NaN."""
-        values = self.values.get(metric, np.empty(0))
-        values = values[~np.isnan(values)]
-        return float(values.mean()) if values.size else float("nan")
-
-
-@dataclass
-class Comparison:
-    """How several rankers did on the same lists.
-
-    Attributes
-    ----------
-    results : dict of str to RankerResult
-        By name, in the order given.
-    lists : ndarray of shape (n_test_lists,)
-        Label of each test list, fold after fold.
-    refused : dict of str to str
-        Metrics that do not apply to the labels, and why.
-    """
-
-    results: dict[str, RankerResult]
-    lists: NDArray
-    refused: dict[str, str]
+    def best_first(self, scores: Any) -> tuple[NDArray, Floats, NDArray]:
+        """Return labels, scores and groups, the rows of each list by score."""
+        column = finite_column(scores, "the scores of predict")
+        equally_long(self.y, column, ("y", "the scores of predict"))
+        column = self._grouping.gather(column)
+        order = best_first(column, self._grouping.lists.offsets)
+        return self.y[order], column[order], self.groups
 
 
 def cut_folds(data: Ranked, splitter: Any) -> list[Fold]:
@@ -127,7 +121,8 @@ def compare(
     budget: float = np.inf,
     progress: Callable[[int, str], None] | None = None,
     random_state: int = 0,
-) -> Comparison:
+    n_repeats: int = 1,
+) -> RankerComparison:
     """Fit every ranker to every fold and return one value a test list.
 
     A ranker that raises has no values; the others go on.
@@ -152,21 +147,26 @@ def compare(
         Called with the number of the fold and the name of the ranker before a fit.
     random_state : int, default=0
         Draws the lists of trial fits.
+    n_repeats : int, default=1
+        How often the data were cut anew; the folds of a cut stand together, and each
+        has as many.
 
     Returns
     -------
-    comparison : Comparison
+    comparison : RankerComparison
         Values, times and warnings of each ranker.
     """
     results = {name: RankerResult() for name in rankers}
+    values: dict[str, dict[str, list[Floats]]] = {name: {} for name in rankers}
     lists: list[NDArray] = []
     refused: dict[str, str] = {}
     # Pipelines and searches hand groups on only while routing is on.
     with sklearn.config_context(enable_metadata_routing=True):
         for number, fold in enumerate(folds):
             train, test = _transformed(transformer, *fold.parts())
-            lists.append(list_labels(test.groups))
-            refused |= _refusals(metrics, test)
+            shared = SharedSort(test)
+            lists.append(shared.labels)
+            refused |= _refusals(metrics, shared)
             applicable = {
                 name: metrics[name] for name in metrics if name not in refused
             }
@@ -181,7 +181,9 @@ def compare(
                         ranker, train, budget, len(folds), random_state
                     )
                 if result.problem is None:
-                    _run(ranker, train, test, applicable, result)
+                    scores = _scores(ranker, train, test, result)
+                if result.problem is None:
+                    _measure(applicable, shared, scores, values[name], result)
                 if number == 0 and len(folds) > 1 and result.problem is None:
                     result.problem = _over_budget(
                         f"the first of {len(folds)} fits",
@@ -189,14 +191,40 @@ def compare(
                         result.seconds[0] * len(folds),
                         budget,
                     )
-    for result in results.values():
-        complete = result.problem is None
-        result.values = {
-            metric: np.concatenate(parts)
-            for metric, parts in result.values.items()
-            if complete and metric not in refused
-        }
-    return Comparison(results, np.concatenate(lists), refused)
+    tests = group_rows(np.concatenate(lists))
+    of_test = np.concatenate(
+        [np.full(len(part), number) for number, part in enumerate(lists)]
+    )
+    repeat = of_test // max(len(folds) // n_repeats, 1)
+    for name, result in results.items():
+        if result.problem is not None:
+            continue
+        for metric, parts in values[name].items():
+            if metric not in refused:
+                column = np.concatenate(parts)
+                result.values[metric] = _mean_of_tests(column, tests)
+                result.repeat_means[metric] = [
+                    mean_of_defined(column[repeat == number])
+                    for number in range(n_repeats)
+                ]
+    return RankerComparison(results, _sorted_labels(tests), refused)
+
+
+def _mean_of_tests(values: Floats, tests: Grouping) -> Floats:
+    """Return one value a list, the mean of those of each test where it is defined."""
+    ordered = tests.gather(values)
+    defined = ~np.isnan(ordered)
+    total = tests.lists.sum(np.where(defined, ordered, 0.0))
+    count = tests.lists.sum(defined.astype(np.float64))
+    means = np.full(len(count), np.nan)
+    np.divide(total, count, out=means, where=count > 0)
+    order = tests.label_order()
+    return means if order is None else means[order]
+
+
+def _sorted_labels(tests: Grouping) -> NDArray:
+    order = tests.label_order()
+    return tests.labels if order is None else tests.labels[order]
 
 
 def _transformed(
@@ -212,50 +240,71 @@ def _transformed(
     )
 
 
-def _refusals(metrics: Mapping[str, Metric], test: Ranked) -> dict[str, str]:
+def _refusals(metrics: Mapping[str, Metric], test: SharedSort) -> dict[str, str]:
     """Return why metrics do not apply to these labels, whatever the scores."""
     refused = {}
     scores = np.zeros(len(test.y))
     for name, function in metrics.items():
         try:
-            function(test.y, scores, test.groups)
+            _one_a_list(function(test.y, scores, test.groups), name, test)
         except ValueError as error:
             refused[name] = _one_line(error)
     return refused
 
 
-def _run(
-    ranker: Any,
-    train: Ranked,
-    test: Ranked,
-    metrics: Mapping[str, Metric],
-    result: RankerResult,
-) -> None:
-    """Fit and score one ranker; what comes of it goes to ``result``."""
+def _scores(ranker: Any, train: Ranked, test: Ranked, result: RankerResult) -> Any:
+    """Fit a ranker and return its scores; what else comes of it goes to ``result``."""
+    scores = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             fitted, seconds = _timed_fit(ranker, train)
             result.seconds.append(seconds)
-            scores = fitted.predict(test.X, **_groups_for(fitted, "predict", test))
-            for name, metric in metrics.items():
-                values = metric(test.y, scores, test.groups)
-                result.values.setdefault(name, []).append(values)
+            scores = fitted.predict(test.X, **groups_for(fitted, "predict", test))
         except Exception as error:
             result.problem = f"failed: {_one_line(error)}"
     _note_warnings(caught, result.warnings)
+    return scores
+
+
+def _measure(
+    metrics: Mapping[str, Metric],
+    test: SharedSort,
+    scores: Any,
+    values: dict[str, list[Floats]],
+    result: RankerResult,
+) -> None:
+    """Add the values of all metrics; scores that cannot be ranked are a failure."""
+    try:
+        ranking = test.best_first(scores)
+        for name, metric in metrics.items():
+            column = _one_a_list(metric(*ranking), name, test)
+            values.setdefault(name, []).append(column)
+    except ValueError as error:
+        result.problem = f"failed: {_one_line(error)}"
+
+
+def _one_a_list(values: Any, metric: str, test: SharedSort) -> Floats:
+    """Return what a metric gave as a column, checked."""
+    column = np.asarray(values, dtype=np.float64)
+    if column.shape != test.labels.shape:
+        raise ValueError(
+            f"metric {metric!r} must return one value per list, got shape "
+            f"{column.shape} for {len(test.labels)} lists."
+        )
+    return column
 
 
 def _timed_fit(ranker: Any, train: Ranked) -> tuple[Any, float]:
     """Return a fitted copy and the seconds that ``fit`` took."""
     ranker = clone(ranker)
-    groups = _groups_for(ranker, "fit", train)
+    groups = groups_for(ranker, "fit", train)
     start = time.perf_counter()
     ranker.fit(train.X, train.y, **groups)
     return ranker, time.perf_counter() - start
 
 
-def _groups_for(ranker: Any, method: str, data: Ranked) -> dict[str, Any]:
+def groups_for(ranker: Any, method: str, data: Ranked) -> dict[str, Any]:
     """Return the groups as a keyword if the ranker's method asks for them."""
     asked = get_routing_for_object(ranker).consumes(method, ["groups"])
     return {"groups": data.groups} if asked else {}

@@ -14,6 +14,16 @@ def ranker(request):
     return request.param
 
 
+HINGES = {"RankSVMRanker", "RankRegressionRanker"}
+LOGISTIC = [ranker for ranker in RANKERS if ranker.__name__ not in HINGES]
+
+
+@pytest.fixture(params=LOGISTIC, ids=lambda ranker: ranker.__name__)
+def logistic_ranker(request):
+    """Return the class of each ranker whose loss on two rows is the logistic one."""
+    return request.param
+
+
 @pytest.fixture(scope="session")
 def exact():
     """Return settings with which two fits meet at the optimum, not on the way."""

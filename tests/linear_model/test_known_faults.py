@@ -13,6 +13,9 @@ from skrank import ListMLERanker, ListNetRanker, RankNetRanker, with_groups
 from skrank.metrics import ndcg_score
 from skrank.model_selection import QueryKFold
 
+# Models of ties say when no rows are tied, or all are.
+pytestmark = pytest.mark.filterwarnings("ignore:.*parameter of ties stops at its")
+
 PAIR = [[1.0], [0.0]], [1, 0], ["q", "q"]
 
 
@@ -20,27 +23,29 @@ PAIR = [[1.0], [0.0]], [1, 0], ["q", "q"]
     ("alpha", "weight"),
     [(1, 0.40105813754), (0.1, 1.63350617016), (0.01, 3.35927504537)],
 )
-def test_t42_one_pair_has_the_weight_of_the_formula(ranker, exact, alpha, weight):
-    fitted = ranker(alpha=alpha, normalize=None, **exact).fit(*PAIR)
+def test_t42_one_pair_has_the_weight_of_the_formula(
+    logistic_ranker, exact, alpha, weight
+):
+    fitted = logistic_ranker(alpha=alpha, normalize=None, **exact).fit(*PAIR)
     assert fitted.coef_[0] == pytest.approx(weight, abs=1e-7)
     root = brentq(lambda w: alpha * w - expit(-w), 0, 10, xtol=1e-12)
     assert root == pytest.approx(weight, abs=1e-11)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_t42_without_penalty_no_finite_weights_are_best(ranker, scale):
+def test_t42_without_penalty_no_finite_weights_are_best(logistic_ranker, scale):
     X, y, groups = PAIR
     with pytest.warns(UserWarning, match="no finite weights are best") as told:
-        fitted = ranker(alpha=0).fit(scale * np.array(X), y, groups)
+        fitted = logistic_ranker(alpha=0).fit(scale * np.array(X), y, groups)
     assert told[0].filename == __file__
     assert np.isfinite(fitted.coef_).all()
     assert fitted.coef_[0] > 0
 
 
-def test_t42_shuffled_rows_warn_too(ranker):
+def test_t42_shuffled_rows_warn_too(logistic_ranker):
     X, y, groups = np.array([[1.0], [2], [0], [0]]), [1, 1, 0, 0], ["a", "b", "a", "b"]
     with pytest.warns(UserWarning, match="no finite weights are best"):
-        ranker(alpha=0).fit(X, y, groups)
+        logistic_ranker(alpha=0).fit(X, y, groups)
 
 
 def test_t42_a_loss_with_finite_weights_does_not_warn_where_pairs_are_in_order(exact):
@@ -55,11 +60,13 @@ def test_t42_without_penalty_overlapping_pairs_do_not_warn(ranker, lists):
 
 
 @pytest.mark.parametrize("alpha", [0.01, 1.0])
-def test_t44_lists_of_two_are_logistic_regression_on_differences(ranker, exact, alpha):
+def test_t44_lists_of_two_are_logistic_regression_on_differences(
+    logistic_ranker, exact, alpha
+):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     groups, y = np.repeat(np.arange(60), 2), np.tile([1, 0], 60)
-    fitted = ranker(alpha=alpha, normalize=None, **exact).fit(X, y, groups)
+    fitted = logistic_ranker(alpha=alpha, normalize=None, **exact).fit(X, y, groups)
     difference = X[::2] - X[1::2]
     logistic = LogisticRegression(
         C=1 / (60 * alpha), fit_intercept=False, tol=1e-12, max_iter=1000
@@ -163,6 +170,9 @@ def test_t63_the_groups_of_other_packages_raise_with_the_name_of_ours(
         ranker().fit(X, y, **{name: groups})
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'grups'\.$"):
         ranker().fit(X, y, grups=groups)
+    fitted = ranker().fit(X, y, groups)
+    with pytest.raises(TypeError, match=message.replace("fit", "score")):
+        fitted.score(X, y, **{name: groups})
 
 
 def test_t64_one_weight_a_list_raises_and_one_a_row_is_taken(ranker):

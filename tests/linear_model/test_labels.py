@@ -128,3 +128,10 @@ def test_t55_labels_between_zero_and_one_are_labels(ranker, lists):
     assert fitted.coef_[1] < -0.1
     as_floats = ranker().fit(X, y.astype(float), groups)
     np.testing.assert_array_equal(as_floats.coef_, ranker().fit(X, y, groups).coef_)
+
+
+def test_masked_labels_have_no_score(ranker, lists):
+    X, y, groups = lists
+    fitted = ranker().fit(X, y, groups)
+    with pytest.raises(ValueError, match="masked entries"):
+        fitted.score(X, np.ma.masked_equal(y, y[0]), groups)

@@ -1,14 +1,16 @@
 """Likelihoods, probabilities and draws of fitted rankers."""
 
+import re
 import warnings
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import expit
 
-from skrank import LinearRanker, ListMLERanker, ListNetRanker, RankNetRanker
+from skrank import LinearRanker, ListMLERanker, RankNetRanker
 from skrank.losses import ListMLE, RankNet
 from skrank.metrics import list_labels
 
@@ -97,6 +99,55 @@ def test_efron_is_nearer_than_breslow_to_the_sum_over_the_orders_of_tied_rows():
         ranker.set_params(ties=ties)  # at the same coefficients
         miss[ties] = abs(ranker.log_likelihood(X, y, groups) - exact)
     assert 3 * miss["efron"] < miss["breslow"]
+
+
+def plackett_luce(scores):
+    """Return the probability of rows in the order in which they stand."""
+    weights = np.exp(scores)
+    return np.prod(weights / np.cumsum(weights[::-1])[::-1])
+
+
+@pytest.mark.parametrize("top_k", [None, 1, 3])
+def test_marginal_ties_are_summed_over_all_orders_exactly(top_k):
+    X, y, groups = data(n_grades=3)
+    ranker = ListMLERanker("marginal", top_k=top_k).fit(X, y, groups)
+    scores, expected = ranker.predict(X), []
+    for _, rows in each_list(groups):
+        s, labels = scores[rows], y[rows]
+        if top_k is not None:
+            # Levels that begin later may come in any order.
+            before = np.array([np.sum(labels > label) for label in labels])
+            labels = np.where(before < top_k, labels, -1)
+        orders = [np.array(order) for order in permutations(range(5))]
+        total = sum(
+            plackett_luce(s[order]) for order in orders if in_order(labels[order])
+        )
+        expected.append(np.log(total))
+    found = ranker.log_likelihood(X, y, groups, average=None)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    assert "approximate" not in str(ranker.summary(X, y, groups, covariance="model"))
+
+
+def in_order(labels):
+    return np.all(np.diff(labels) <= 0)
+
+
+@pytest.mark.parametrize("stage_weights", ["position", "discount"])
+def test_weighted_stages_are_no_likelihood_and_say_so(stage_weights):
+    X, y, groups = data(n_lists=45)
+    ranker = ListMLERanker("order", stage_weights=stage_weights).fit(X, y, groups)
+    for method in (ranker.log_likelihood, ranker.deviance, ranker.aic):
+        with pytest.raises(ValueError, match=f"stage_weights='{stage_weights}' weighs"):
+            method(X, y, groups)
+    with pytest.raises(ValueError, match=r"no model-based.*weighs stages"):
+        ranker.summary(X, y, groups, covariance="model")
+    summary = ranker.summary(X, y, groups)
+    assert summary.fit_name == "minus the sum of losses"
+    assert summary.criterion_name is None
+    assert summary.model is None
+    # The sandwich holds for any loss; scores still are those of a model of orders.
+    assert np.all(summary.clustered > 0)
+    assert ranker.sample_rankings(X, groups).shape == (1, len(y))
 
 
 def test_stage_probabilities_multiply_to_the_likelihood():
@@ -191,12 +242,49 @@ def test_composite_log_likelihoods_add_up_pairs(ranker):
     assert total == pytest.approx(sum(expected), rel=1e-12)
 
 
-def test_composite_likelihoods_have_no_deviance_aic_or_rankings():
-    for name in ("aic", "deviance", "log_likelihood", "sample_rankings", "stage_proba"):
-        assert hasattr(ListMLERanker, name)
-        assert not hasattr(RankNetRanker, name)
-    for ranker in (ListNetRanker, LinearRanker):
-        assert not hasattr(ranker, "summary")
+PAIRS = {"summary", "pairwise_proba", "composite_log_likelihood"}
+LIKELIHOOD = {"summary", "pairwise_proba", "log_likelihood", "deviance", "aic"}
+PARTITIONS = LIKELIHOOD | {
+    "stage_proba",
+    "partition_proba",
+    "sample_partitions",
+    "expected_level",
+}
+WHO_HAS = {
+    "ListMLERanker": PAIRS
+    | LIKELIHOOD
+    | {"stage_proba", "sample_rankings", "top_k_proba"},
+    "RankNetRanker": PAIRS,
+    "DavidsonRanker": PAIRS,
+    "RaoKupperRanker": PAIRS,
+    "PMOPRanker": PARTITIONS,
+    "DavidsonLuceRanker": PARTITIONS,
+    "ListNetRanker": set(),
+    "RankSVMRanker": set(),
+    "RankRegressionRanker": set(),
+    "LinearRanker": set(),
+}
+
+
+def test_each_ranker_has_the_methods_of_its_model_and_no_others(ranker):
+    own = {
+        name
+        for name in set(dir(ranker)) - set(dir(LinearRanker))
+        if not name.startswith("_") and callable(getattr(ranker, name))
+    }
+    assert own == WHO_HAS[ranker.__name__]
+
+
+def test_the_guide_s_table_is_true():
+    page = Path(__file__).parents[2] / "doc/likelihoods.md"
+    rows = re.findall(r"^\| `(\w+)` \|(.*)\|$", page.read_text("utf-8"), re.MULTILINE)
+    told = {name: [cell.strip() for cell in cells.split("|")] for name, cells in rows}
+    names = [name for name in WHO_HAS if WHO_HAS[name]]
+    assert set(told) == set.union(*WHO_HAS.values())
+    for method, cells in told.items():
+        assert len(cells) == len(names)
+        having = {name for name, cell in zip(names, cells, strict=True) if cell}
+        assert having == {name for name in names if method in WHO_HAS[name]}, method
 
 
 def test_aic_is_deviance_plus_twice_the_number_of_coefficients():

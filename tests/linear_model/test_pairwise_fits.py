@@ -145,7 +145,7 @@ def test_a_hinge_that_can_be_met_is_met():
 
 
 def test_the_iterations_of_all_smooth_losses_are_limited_together(data):
-    with pytest.warns(ConvergenceWarning, match=r"rounded by 1\).*Raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"rounded by 1\b.*Raise max_iter"):
         ranker = RankSVMRanker("linear", max_iter=7).fit(*data)
     assert ranker.n_iter_ == 7
 

@@ -74,7 +74,12 @@ def test_the_product_of_stages_is_the_probability_of_the_partition(name):
     y = -ranker.sample_partitions(X, groups, random_state=0)[0]
     stages = ranker.stage_proba(X, y, groups)
     whole = ranker.partition_proba(X, y, groups)
-    assert_allclose(np.log(whole), ranker.log_likelihood(X, y, groups), rtol=1e-12)
+    logs = ranker.log_likelihood(X, y, groups, average=None)
+    assert_allclose(np.log(whole), logs, rtol=1e-12)
+    assert_allclose(ranker.log_likelihood(X, y, groups), logs.sum(), rtol=1e-12)
+    mean = ranker.log_likelihood(X, y, groups, average="mean")
+    assert_allclose(mean, logs.mean(), rtol=1e-12)
+    assert ranker.deviance(X, y, groups) == -2 * ranker.log_likelihood(X, y, groups)
     for group, proba in zip(list_labels(groups), whole, strict=True):
         rows = groups == group
         levels = {grade: stages[rows & (y == grade)] for grade in np.unique(y[rows])}
@@ -135,9 +140,18 @@ def test_a_tie_that_the_model_never_makes_has_no_likelihood_and_is_told(name):
     y, groups = [2, 1, 1, 1, 1, 1, 0], ["a", "a", "a", "a", "a", "b", "b"]
     ranker = model(name)
     with pytest.warns(UserWarning, match="1 of 2 lists have a log-likelihood of minus"):
-        values = ranker.log_likelihood(X, y, groups)
-    assert values[0] == -np.inf
-    assert values[1] == ranker.log_likelihood(X[5:], y[5:], groups[5:])[0]
+        values = ranker.log_likelihood(X, y, groups, average=None)
+    alone = ranker.log_likelihood(X[5:], y[5:], groups[5:])
+    assert_array_equal(values, [-np.inf, alone])
+    with pytest.warns(UserWarning, match="of minus infinity, since so many rows"):
+        assert ranker.log_likelihood(X, y, groups) == -np.inf
+    # A list without weight does not count, however unlikely.
+    weight = np.repeat([0.0, 2.0], [5, 2])
+    with pytest.warns(UserWarning, match="minus infinity"):
+        total = ranker.log_likelihood(X, y, groups, sample_weight=weight)
+    assert total == 2 * alone
+    with pytest.raises(ValueError, match=r"max_tie_size=3|1 lists have ties of a size"):
+        ranker.summary(X, y, groups)
     stages = ranker.stage_proba(X, y, groups)
     assert 0 < stages[0] < 1
     assert_array_equal(stages[1:5], 0.0)
@@ -159,8 +173,9 @@ def test_sizes_that_davidson_luce_has_not_seen_are_never_drawn():
 def test_bad_arguments_are_refused(method):
     draw = getattr(model("geometric"), method)
     X = np.zeros((3, 4))
-    with pytest.raises(ValueError, match="n_samples must be at least"):
-        draw(X, [0, 0, 1], n_samples=0)
+    for n_samples in (0, 2.5):
+        with pytest.raises(ValueError, match="n_samples must be an integer of at leas"):
+            draw(X, [0, 0, 1], n_samples=n_samples)
     with pytest.raises(ValueError, match="groups"):
         draw(X, None)
     with pytest.raises(ValueError, match="2 entries for 3 rows"):
@@ -187,7 +202,9 @@ def test_models_find_themselves_in_data_that_they_drew(drawn, name):
     held_out = {}
     for other in truth:
         ranker = clone(RANKERS[other]).fit(X[train], y[train], groups[train])
-        held_out[other] = ranker.log_likelihood(X[~train], y[~train], groups[~train])
+        held_out[other] = ranker.log_likelihood(
+            X[~train], y[~train], groups[~train], average=None
+        )
         if other == name:
             cosine = ranker.coef_ @ COEF / np.linalg.norm(ranker.coef_)
             assert cosine / np.linalg.norm(COEF) > 0.99

@@ -6,6 +6,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from statsmodels.discrete.conditional_models import ConditionalLogit
 
 from skrank import DavidsonLuceRanker, LinearRanker, ListMLERanker, PMOPRanker
@@ -133,6 +135,150 @@ def test_it_is_a_conditional_logit_over_all_subsets(learned):
     np.testing.assert_allclose(model.score(parameters), 0.0, atol=1e-8)
 
 
+def summary_of(ranker, X, y, groups, **options):
+    """Return the summary, letting few lists pass."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*Only .* lists")
+        return ranker.summary(X, y, groups, **options)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_its_errors_are_those_of_the_conditional_logit(learned):
+    X, y, groups = graded(n_lists=30)
+    kind = DavidsonLuceRanker() if learned else PMOPRanker("geometric")
+    y[groups == 2] = [2, 1, 1, 1, 1]  # a level of four, so that sizes have no gap
+    ranker = kind.set_params(alpha=0.0, **EXACT).fit(X, y, groups)
+    summary = summary_of(ranker, X, y, groups, covariance="model")
+    sizes = np.arange(1, 6)
+    if learned:
+        sizes = np.flatnonzero(ranker.tie_weights_) + 1
+        assert sizes.tolist() == [1, 2, 3, 4]
+        assert summary.names == ["x0", "x1", *(f"log delta_{m}" for m in sizes[1:])]
+    chosen, features, stage = choices(X, y, groups, sizes)
+    features = features[:, : len(summary.coef)]
+    model = ConditionalLogit(chosen, features, groups=stage)
+    known = model.fit(start_params=summary.coef, method="newton", disp=0)
+    np.testing.assert_allclose(summary.coef, known.params, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(summary.standard_error, known.bse, rtol=1e-6)
+    assert summary.fit_value == pytest.approx(known.llf, rel=1e-12)
+    aic = -2 * known.llf + 2 * len(known.params)
+    assert summary.criterion == pytest.approx(aic, rel=1e-9)
+    assert ranker.aic(X, y, groups) == pytest.approx(aic, rel=1e-9)
+    assert ranker.log_likelihood(X, y, groups) == pytest.approx(known.llf, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        PMOPRanker(alpha=0.0, **EXACT),
+        PMOPRanker("geometric", alpha=0.0, **EXACT),
+        DavidsonLuceRanker(alpha=0.0, **EXACT),
+        DavidsonLuceRanker("slope", alpha=0.0, **EXACT),
+    ],
+)
+def test_errors_are_those_of_numerical_derivatives_of_the_log_likelihood(ranker):
+    X, y, groups = graded(n_lists=60)
+    summary = summary_of(ranker.fit(X, y, groups), X, y, groups)
+    best = summary.coef
+
+    def of_lists(parameters):
+        moved = clone(ranker)
+        moved.n_features_in_, moved.coef_, moved.extra_ = 2, *np.split(parameters, [2])
+        return moved.log_likelihood(X, y, groups, average=None)
+
+    n_parameters, step = len(best), 1e-4
+    moves = step * np.eye(n_parameters)
+    scores = np.array([of_lists(best + m) - of_lists(best - m) for m in moves])
+    scores /= 2 * step
+    hessian = np.array(
+        [
+            [
+                of_lists(best + a + b).sum()
+                - of_lists(best + a - b).sum()
+                - of_lists(best - a + b).sum()
+                + of_lists(best - a - b).sum()
+                for a in moves
+            ]
+            for b in moves
+        ]
+    ) / (4 * step**2)
+    inverse = np.linalg.inv(-hessian)
+    # Second differences lose half of the digits.
+    model = np.sqrt(np.diag(inverse))
+    np.testing.assert_allclose(summary.model, model, rtol=1e-5)
+    clustered = np.sqrt(np.diag(inverse @ scores @ scores.T @ inverse))
+    np.testing.assert_allclose(summary.clustered, clustered, rtol=1e-5)
+
+
+def test_sizes_that_do_not_occur_are_left_out_of_the_summary():
+    X, _, groups = graded(n_lists=50, size=4)
+    y = np.tile([1, 1, 1, 0, 2, 0, 1, 3], 25)  # levels of one and of three
+    ranker = DavidsonLuceRanker(alpha=0.0, **EXACT).fit(X, y, groups)
+    summary = ranker.summary(X, y, groups)
+    assert summary.names == ["x0", "x1", "log delta_3"]
+    assert summary.df == pytest.approx(3, abs=1e-6)
+    assert np.all(summary.model > 0)
+    assert np.isnan(summary.z).tolist() == [False, False, True]
+    assert "left out, without an error: log delta_2." in str(summary)
+    untied = np.random.default_rng(1).permutation(len(X))
+    for tie_weights in ("sizes", "slope"):
+        ranker = DavidsonLuceRanker(tie_weights, alpha=0.0, **EXACT)
+        found = ranker.fit(X, untied, groups).summary(X, untied, groups)
+        listmle = ListMLERanker(alpha=0.0, **EXACT).fit(X, untied, groups)
+        expected = listmle.summary(X, untied, groups)
+        assert found.names == ["x0", "x1"]
+        np.testing.assert_allclose(found.clustered, expected.clustered, rtol=1e-6)
+        np.testing.assert_allclose(found.model, expected.model, rtol=1e-6)
+        assert found.criterion == pytest.approx(expected.criterion, rel=1e-9)
+
+
+def test_an_optimum_of_many_is_said_to_be_one():
+    X, y, groups = graded(n_lists=50)
+    ranker = PMOPRanker(alpha=0.0, **EXACT).fit(X, y, groups)
+    assert "Not convex" in str(ranker.summary(X, y, groups))
+
+
+@pytest.mark.parametrize("inference", ["gibbs", "metropolis"])
+def test_chains_have_a_likelihood_but_not_its_maximum(inference):
+    X, y, groups = graded(n_lists=60)
+    ranker = PMOPRanker("geometric", inference, random_state=0, max_iter=200)
+    ranker.fit(X, y, groups)
+    exact = PMOPRanker("geometric").fit(X, y, groups)
+    assert ranker.log_likelihood(X, y, groups) == pytest.approx(
+        exact.log_likelihood(X, y, groups), rel=0.01
+    )
+    with pytest.raises(ValueError, match=rf"no AIC.*\(inference='{inference}'\)"):
+        ranker.aic(X, y, groups)
+    with warnings.catch_warnings():
+        # Where the chains end the alarm may or may not go off.
+        warnings.filterwarnings("ignore", message=".*Raise n_steps or max_iter")
+        summary = ranker.summary(X, y, groups)
+        with pytest.raises(ValueError, match="come from chains"):
+            ranker.summary(X, y, groups, covariance="model")
+    assert summary.fit_name == "log-likelihood"
+    assert summary.criterion_name is None
+    assert summary.model is None
+    expected = exact.summary(X, y, groups).clustered
+    np.testing.assert_allclose(summary.clustered, expected, rtol=0.1)
+    assert "do not tell how far the chains end" in str(summary).replace("\n  ", " ")
+    short = PMOPRanker("geometric", inference, random_state=0, max_iter=2)
+    short.fit(X, y, groups)
+    with pytest.warns(UserWarning, match=r"not the optimum.*Raise n_steps or max_iter"):
+        short.summary(X, y, groups)
+
+
+def test_partitions_have_no_likelihood_of_pairs_and_pairs_go_by_list():
+    """The same two rows, alone and with a third: other probabilities."""
+    X = np.array([[1.0, 0.0], [-1.0, 0.0], [3.0, 0.0]])
+    for ranker in (PMOPRanker(), PMOPRanker("geometric"), DavidsonLuceRanker()):
+        assert not hasattr(ranker, "composite_log_likelihood")
+        ranker.fit(*graded(n_lists=50))
+        ranker.coef_ = np.array([1.0, 0.0])
+        alone = ranker.pairwise_proba(X[:2], [0, 0]).proba[0]
+        among = ranker.pairwise_proba(X, [0, 0, 0]).proba[0]
+        assert np.max(np.abs(alone - among)) > 0.01
+
+
 def two_optima(seed):
     """Return three lists of six for which the arithmetic model has several optima."""
     rng = np.random.default_rng(seed)
@@ -161,6 +307,13 @@ def test_the_better_of_two_optima_is_kept_with_a_warning(seed, zero_is_better):
         warnings.simplefilter("error")
         ranker.set_params(warm_start=True).fit(X, y, groups)
     assert ranker.objective_ == pytest.approx(best.objective_, rel=1e-12)
+
+
+def test_a_fit_cut_short_is_no_sign_of_several_optima():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        PMOPRanker(alpha=0.001, max_iter=2).fit(*two_optima(0))
+    assert {w.category for w in caught} == {ConvergenceWarning}
 
 
 @pytest.mark.parametrize("alpha", [0.1, 1.0])

@@ -14,7 +14,7 @@ from statsmodels.discrete.conditional_models import ConditionalLogit
 from statsmodels.duration.hazard_regression import PHReg
 
 from skrank import LinearRanker, ListMLERanker, RankNetRanker
-from skrank.linear_model._likelihood import PairModelMixin
+from skrank.linear_model._pair_model import PairModelMixin
 from skrank.losses import Loss
 
 EXACT = {"alpha": 0, "tol": 1e-12, "ftol": 0.0, "max_iter": 5000}

@@ -121,3 +121,14 @@ def test_T37_labels_are_used():
 def test_unknown_settings_are_named(loss, complaint):
     with pytest.raises(ValueError, match=complaint):
         loss([0.0, 1.0], [1, 0], [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("labels", "temperature"),
+    [([1.0, 0.0], 1e-320), ([1e308, -1e308], 1.0), ([1e308, -1e308], 1e-3)],
+)
+def test_labels_far_apart_in_units_of_temperature_leave_the_best_row(
+    labels, temperature
+):
+    loss = ListNet("softmax", temperature=temperature)
+    assert_array_equal(loss.prepare(np.array(labels), Lists([2]))[0], [1.0, 0.0])

@@ -1,6 +1,7 @@
 """PMOP: worked numbers, sums of probabilities, enumeration, precision, extremes."""
 
 import json
+import tracemalloc
 from itertools import product
 from math import comb, log
 
@@ -257,6 +258,22 @@ def test_long_lists_and_all_sizes():
     values, gradient = evaluate(PMOP("geometric"), np.full(n, 7.0), y)
     assert values[0] == pytest.approx((2 * n - 40) * log(2.0), rel=1e-13)
     np.testing.assert_allclose(gradient[:40], 1 / n - 1 / 40, rtol=1e-11)
+
+
+def test_memory_is_that_of_one_size_of_subsets():
+    n, cap, n_levels = 1000, 60, 20
+    y = np.arange(n) // (n // n_levels)
+    lists, loss = Lists([n]), PMOP("geometric", max_tie_size=cap)
+    prepared = loss.prepare(y.astype(float), lists)
+    tracemalloc.start()
+    try:
+        loss.value_and_gradient(np.linspace(-2.0, 2.0, n), prepared, lists)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    sums = 8 * n * cap + 16 * n_levels * cap
+    assert sums < peak < 1.5 * sums
+    assert peak < 8 * n * cap**2 / 20  # of all sizes at once
 
 
 @pytest.mark.parametrize("width", [1.0, 100.0, 560.0, 640.0, 1e3, 1e5])

@@ -445,3 +445,11 @@ def test_each_ready_made_scorer_is_its_metric_of_the_predictions(name):
 def test_every_metric_has_a_ready_made_scorer():
     scores = {name[:-6] for name in metrics.__all__ if name.endswith("_score")}
     assert {name[:-7] for name in READY_MADE} - {"make_ranking"} == scores
+
+
+def test_masked_labels_are_refused_not_unmasked():
+    X = np.arange(4.0).reshape(-1, 1)
+    y = np.ma.array([0, 1, 1, 2], mask=[0, 0, 0, 1])
+    ridge = Ridge().fit(X, y.data)
+    with pytest.raises(ValueError, match="masked entries"):
+        ndcg_scorer()(ridge, X, y, groups=[7, 7, 8, 8])

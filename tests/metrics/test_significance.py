@@ -1,6 +1,7 @@
 """Intervals and tests over lists against SciPy and statsmodels."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -223,6 +224,24 @@ def test_holm_rejects_step_by_step(p):
     np.testing.assert_array_equal(holm(p) <= 0.05, rejected)
 
 
+@pytest.mark.parametrize("method", ["randomization", "t", "wilcoxon"])
+def test_several_rankers_are_compared_one_by_one_and_corrected(method):
+    rankers = {name: paired(seed)[0] for seed, name in enumerate("abc")}
+    reference = paired(9, shift=0.1)[1]
+    options = {"method": method, "n_resamples": 200, "random_state": 4}
+    several = compare_scores(rankers, reference, **options)
+    alone = {
+        name: compare_scores(values, reference, **options)
+        for name, values in rankers.items()
+    }
+    corrected = holm({name: result.p_value for name, result in alone.items()})
+    assert list(several) == list("abc")
+    for name, result in several.items():
+        assert alone[name].p_holm is None
+        assert result == replace(alone[name], p_holm=corrected[name])
+        assert f"({method}, {corrected[name]:.3g} by Holm)" in str(result)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -237,6 +256,7 @@ def test_holm_rejects_step_by_step(p):
         (lambda: bootstrap_interval([1, 2], confidence=95), "confidence must be"),
         (lambda: holm([0.5, 1.5]), "p_values must lie between 0 and 1"),
         (lambda: holm([np.nan]), "p_values must lie between 0 and 1"),
+        (lambda: compare_scores({}, [1, 2]), "p_values must hold one number per test"),
         (lambda: holm([]), "p_values must hold one number per test"),
     ],
 )  # fmt: skip

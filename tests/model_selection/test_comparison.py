@@ -209,14 +209,15 @@ def test_a_failure_and_a_warning_concern_one_ranker_only(data):
 
 def test_a_metric_that_refuses_the_labels_is_left_out_for_all(data):
     folds = cut_folds(data._replace(y=data.y - 1.0), QueryKFold(2))
-    metrics = {"n": ndcg, "rows": lambda y, scores, groups: np.zeros(1)}
+    metrics = {"n": ndcg, "rows": lambda y, scores, groups: np.zeros(20)}
     comparison = compare({"r": Ridge()}, folds, metrics)
     assert list(comparison.refused) == ["n"]
     assert "labels of at least 0" in comparison.refused["n"]
     assert list(comparison.results["r"].values) == ["rows"]
 
 
-def test_a_mean_skips_undefined_lists(data):
+def test_a_mean_skips_undefined_lists():
+    data = Ranked(np.zeros((3, 1)), np.zeros(3), np.arange(3))
     values = np.array([1.0, np.nan, 0.0])
     fold = Fold(data, data)
     result = compare({"r": Ridge()}, [fold], {"v": lambda *_: values}).results["r"]

@@ -1,0 +1,49 @@
+"""One BLAS thread while rankers are fitted, however many fits run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from threadpoolctl import OpenBLASController, threadpool_limits
+
+_lock = Lock()
+_n_inside = 0
+_limit: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread inside, and restore its threads afterwards.
+
+    The limit is the whole process's. A fit that begins while another runs would see
+    one thread, take it for what was there, and "restore" it last: so the first to
+    enter sets the limit, and the last to leave lifts it.
+    """
+    global _n_inside, _limit
+    with _lock:
+        if _n_inside == 0:
+            _forget_owner()
+            _limit = threadpool_limits(limits=1, user_api="blas")
+        _n_inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _n_inside -= 1
+            if _n_inside == 0:
+                _forget_owner()
+                _limit.restore_original_limits()
+                _forget_owner()
+
+
+def _forget_owner() -> None:
+    """Let any Python thread set the number of BLAS threads.
+
+    From threadpoolctl 3.8 on only the thread that set it last can, and what others
+    ask is ignored: fits in worker threads would not be limited, nor restored.
+    """
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)

@@ -1,0 +1,218 @@
+"""A comparison of rankers as text, in lines of at most 88 characters."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Iterable
+
+from skrank.model_selection._result import (
+    RankerComparison,
+    RankerResult,
+    RankerStatistics,
+    n_undefined,
+    sd_of_repeats,
+)
+
+WIDTH = 88
+NARROWEST = 16  # of the column of names
+
+
+def report(comparison: RankerComparison) -> str:
+    """Return a block of rows for each metric, and what the numbers mean."""
+    parts = [metric_table(comparison, metric) for metric in comparison.metrics]
+    if not parts:
+        names = "\n".join(comparison.results)
+        parts = [f"No ranker has values.\n{names}"]
+    parts.append("\n".join(_meaning(comparison)))
+    notes = [*numbered_notes(comparison), *_refusals(comparison)]
+    if notes:
+        parts.append("\n".join(notes))
+    return "\n\n".join(parts)
+
+
+def metric_table(
+    comparison: RankerComparison, metric: str, head: str = "", fit_times: bool = True
+) -> str:
+    """Return the rows of one metric, best first.
+
+    Parameters
+    ----------
+    comparison : RankerComparison
+        With values of this metric.
+    metric : str
+        Its name.
+    head : str, default=""
+        What to call it; empty takes the name.
+    fit_times : bool, default=True
+        Whether to show them.
+    """
+    statistics = comparison.statistics(metric)
+    results = comparison.results
+    empty = any(n_undefined(result, metric) for result in results.values())
+    heads = ["mean", "interval", *(["as 0"] if empty else [])]
+    heads += ["difference", "interval", "p", *(["fit (s)"] if fit_times else [])]
+    at_difference = heads.index("difference")
+    means = {name: result.mean(metric) for name, result in results.items()}
+    names = sorted(
+        results, key=lambda name: -math.inf if math.isnan(means[name]) else means[name]
+    )[::-1]
+    marks = marked_names(comparison)
+    rows = []
+    for name in names:
+        cells = _cells(results[name], statistics.get(name), empty)
+        if name == comparison.reference_name and name in statistics:
+            cells[at_difference] = "reference"
+        rows.append((marks[name], cells[: len(heads)]))
+    widths = [
+        1 + max(len(cells[column]) for cells in (heads, *(cells for _, cells in rows)))
+        for column in range(len(heads))
+    ]
+    room = WIDTH - sum(widths)
+    longest = max(len(text) for text in [*marks.values(), head or metric])
+    longest = min(longest, room) if room >= NARROWEST else 0
+    lines = [*_spread(head or metric, heads, longest, widths)]
+    lines.append("-" * (longest + sum(widths)))
+    for text, cells in rows:
+        lines += _spread(text, cells, longest, widths)
+    return "\n".join(lines)
+
+
+def _cells(
+    result: RankerResult, found: RankerStatistics | None, empty: bool
+) -> list[str]:
+    """Return what stands in a ranker's row."""
+    interval = None if found is None else found.interval
+    difference = None if found is None else found.difference
+    mean = ["-", "-"]
+    if interval is not None:
+        mean = [_number(interval.mean, 4), _interval(interval.low, interval.high)]
+    if empty:
+        mean.append("-" if found is None else _number(found.mean_empty_as_zero, 4))
+    behind = ["-", "-", "-"]
+    if difference is not None:
+        behind = [
+            _number(difference.difference, 4, "+"),
+            _interval(difference.low, difference.high),
+            _p_value(difference.p_holm),
+        ]
+    timed = result.problem is None and result.seconds
+    return [*mean, *behind, f"{sum(result.seconds):.3f}" if timed else "-"]
+
+
+def _interval(low: float, high: float) -> str:
+    return f"[{_number(low, 3)}, {_number(high, 3)}]"
+
+
+def _number(value: float, digits: int, sign: str = "") -> str:
+    """Return a number, decimals of it where it is small and digits where large."""
+    if abs(value) < 10:
+        return f"{value:{sign}.{digits}f}"
+    return f"{value:{sign}.{digits if abs(value) < 100_000 else digits - 1}g}"
+
+
+def _p_value(p: float | None) -> str:
+    if p is None:
+        return "-"
+    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
+
+
+def _spread(text: str, cells: list[str], longest: int, widths: list[int]) -> list[str]:
+    """Return the lines of a row; a name that is too long has lines of its own."""
+    right = "".join(c.rjust(width) for c, width in zip(cells, widths, strict=True))
+    above = []
+    if len(text) > longest:
+        above = wrapped(text, next_lines="  ").splitlines()
+        text = ""
+    return [*above, (text.ljust(longest) + right).rstrip()]
+
+
+def _meaning(comparison: RankerComparison) -> list[str]:
+    """Say what the columns are, and what they do not tell."""
+    results = list(comparison.results.values())
+    n_lists = len(comparison.lists)
+    n_fits = max(len(result.seconds) for result in results)
+    repeats = {len(m) for r in results for m in r.repeat_means.values()} or {1}
+    n_repeats = max(repeats)
+    text = [interval_text(comparison)]
+    shown = f"{n_lists:,} test lists, {n_fits} fit{'s' * (n_fits != 1)} a ranker"
+    if n_repeats > 1:
+        shown += f" in {n_repeats} repeats; a list's value is the mean over these"
+    text.append(f"{shown}. fit (s): all fits together.")
+    for metric in comparison.metrics:
+        counts = sorted({n_undefined(r, metric) for r in results if metric in r.values})
+        if counts[-1]:
+            count = " to ".join(
+                f"{n:,}" for n in dict.fromkeys((counts[0], counts[-1]))
+            )
+            text.append(
+                f"{metric} has no value in {count} lists: means leave them out, the "
+                'column "as 0" counts them as 0.'
+            )
+        spread = [sd_of_repeats(result, metric) for result in results]
+        spread = [sd for sd in spread if not math.isnan(sd)]
+        if spread:
+            text.append(
+                f"Between repeats, means of {metric} had standard deviations of up to "
+                f"{max(spread):.4f}."
+            )
+    return [wrapped(line) for line in text]
+
+
+def interval_text(comparison: RankerComparison) -> str:
+    """Say what intervals, differences and p values are, and what they leave out."""
+    return (
+        f"Intervals ({100 * comparison.confidence:g}%) and p values are conditional on "
+        "the trained models: they tell of other test lists, not of other training "
+        f"data. difference: from {comparison.reference_name}, list by list; p: "
+        f"{comparison.method} test, by Holm's correction for all rankers of a block."
+    )
+
+
+def marked_names(comparison: RankerComparison) -> dict[str, str]:
+    """Return the names with the numbers of what is said of them below."""
+    notes = numbered(comparison)
+    return {
+        name: name + "".join(f" [{notes[text]}]" for text in remarks(result))
+        for name, result in comparison.results.items()
+    }
+
+
+def numbered_notes(comparison: RankerComparison) -> Iterable[str]:
+    """Return what there is to say of rankers, by number."""
+    for text, number in numbered(comparison).items():
+        yield wrapped(text, f"[{number}] ")
+
+
+def numbered(comparison: RankerComparison) -> dict[str, int]:
+    """Return the notes on rankers, each once, numbered in order of first use."""
+    numbers: dict[str, int] = {}
+    for result in comparison.results.values():
+        for text in remarks(result):
+            numbers.setdefault(text, len(numbers) + 1)
+    return numbers
+
+
+def remarks(result: RankerResult) -> list[str]:
+    """Return what there is to say of a ranker, without the name of its class."""
+    texts = [*result.warnings]
+    if result.problem is not None:
+        texts.append(result.problem)
+    return [re.sub(r"^(failed: )?\w+\.fit: ", r"\1", text) for text in texts]
+
+
+def _refusals(comparison: RankerComparison) -> Iterable[str]:
+    for metric, reason in comparison.refused.items():
+        yield wrapped(f"{metric} not shown: {reason}")
+
+
+def wrapped(text: str, mark: str = "", next_lines: str | None = None) -> str:
+    """Return a paragraph, its other lines indented by the mark if nothing is said."""
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=mark,
+        subsequent_indent=" " * len(mark) if next_lines is None else next_lines,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,75 @@
+"""The limit of BLAS threads while fits run (skrank/_threads.py)."""
+
+from threading import Barrier, Thread
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from skrank._threads import one_blas_thread
+
+np.ones((2, 2)) @ np.ones((2, 2))  # loads BLAS
+
+
+def blas_threads():
+    return {
+        pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
+    }
+
+
+@pytest.fixture(autouse=True)
+def three_threads():
+    with threadpool_limits(limits=3, user_api="blas"):
+        if blas_threads() != {3}:
+            pytest.skip("this BLAS cannot be told its number of threads")
+        yield
+
+
+def test_there_is_one_thread_inside_and_what_there_was_outside():
+    with one_blas_thread(), one_blas_thread():
+        assert blas_threads() == {1}
+    assert blas_threads() == {3}
+
+
+def test_another_thread_has_the_limit_too():
+    seen = []
+
+    def inside():
+        with one_blas_thread():
+            seen.append(blas_threads())
+        seen.append(blas_threads())
+
+    thread = Thread(target=inside)
+    thread.start()
+    thread.join()
+    assert seen == [{1}, {3}]
+
+
+def test_an_error_inside_lifts_the_limit():
+    with pytest.raises(KeyError), one_blas_thread():
+        raise KeyError
+    assert blas_threads() == {3}
+
+
+def test_fits_that_overlap_lift_the_limit_with_the_last():
+    both_inside, first_out = Barrier(2, timeout=60), Barrier(2, timeout=60)
+    seen = {}
+
+    def first():
+        with one_blas_thread():
+            both_inside.wait()
+        seen["first out"] = blas_threads()
+        first_out.wait()
+
+    def second():
+        with one_blas_thread():
+            both_inside.wait()
+            first_out.wait()
+
+    threads = [Thread(target=first), Thread(target=second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen["first out"] == {1}
+    assert blas_threads() == {3}
