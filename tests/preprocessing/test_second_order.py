@@ -301,9 +301,8 @@ kind, path, center = sys.argv[1], sys.argv[2], sys.argv[3] == "True"
 n_rows, n_features = 30_000, 150
 rng = np.random.default_rng(0)
 if kind == "sparse":
-    X = sparse.random_array(
-        (n_rows, 400), density=0.01, format="csr", rng=rng, dtype=float
-    )
+    cells = rng.integers(n_rows, size=120_000), rng.integers(400, size=120_000)
+    X = sparse.csr_array((rng.random(120_000), cells), shape=(n_rows, 400))
 else:
     X = np.lib.format.open_memmap(path, "w+", float, (n_rows, n_features))
     for start in range(0, n_rows, 1000):
