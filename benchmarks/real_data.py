@@ -2,8 +2,9 @@
 
 ``python benchmarks/real_data.py choose`` tries settings on validation parts only;
 ``python benchmarks/real_data.py report`` fits the defaults and scores test parts. Both
-print the tables of doc/defaults.md. The data lie in the folder ``shared`` beside the
-repository, or where SKRANK_SHARED says.
+print the tables of doc/defaults.md. ``python benchmarks/real_data.py partitions`` sets
+models of ordered partitions beside ListMLE, for doc/partitions.md. The data lie in the
+folder ``shared`` beside the repository, or where SKRANK_SHARED says.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -21,9 +23,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from skrank import ListMLERanker, ListNetRanker, RankNetRanker
+from skrank import (
+    DavidsonLuceRanker,
+    ListMLERanker,
+    ListNetRanker,
+    PMOPRanker,
+    RankNetRanker,
+)
 from skrank.datasets import load_letor
-from skrank.metrics import ndcg_score
+from skrank.metrics import err_score, ndcg_score
 from skrank.model_selection import QueryKFold
 
 SHARED = Path(
@@ -99,9 +107,9 @@ def test_folds():
     }
 
 
-def ndcg_of_lists(estimator, folds, k=10):
-    """Return NDCG of each list, 0 where none is relevant, trained standardised."""
-    values = []
+def values_of_lists(estimator, folds, metrics):
+    """Return metrics of each list, 0 where undefined, trained standardised."""
+    values = {name: [] for name in metrics}
     for (X, y, groups), (X_test, y_test, groups_test) in folds:
         scaler = StandardScaler().fit(X)
         model = clone(estimator)
@@ -111,8 +119,15 @@ def ndcg_of_lists(estimator, folds, k=10):
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(scaler.transform(X), y, **given)
         scores = model.predict(scaler.transform(X_test))
-        values.append(ndcg_score(y_test, scores, groups_test, k=k, average=None))
-    return np.nan_to_num(np.concatenate(values), nan=0.0)
+        for name, metric in metrics.items():
+            of_list = metric(y_test, scores, groups_test, average=None)
+            values[name].append(np.nan_to_num(of_list, nan=0.0))
+    return {name: np.concatenate(parts) for name, parts in values.items()}
+
+
+def ndcg_of_lists(estimator, folds):
+    """Return NDCG@10 of each list, 0 where none is relevant."""
+    return values_of_lists(estimator, folds, {"": partial(ndcg_score, k=10)})[""]
 
 
 def settings():
@@ -166,7 +181,44 @@ def report():
             print(f"| {ranker} |", " | ".join(cells), "|", flush=True)
 
 
+def partitions():
+    """Print models of partitions beside ListMLE, with paired differences."""
+    by_listmle = {
+        "ListMLE by order": ListMLERanker("order"),
+        "ListMLE at random": ListMLERanker("random", random_state=0),
+        "ListMLE Efron": ListMLERanker(),
+    }
+    rankers = by_listmle | {
+        "ListMLE marginal": ListMLERanker("marginal"),
+        "PMOP-FD": PMOPRanker(),
+        "PMOP exact": PMOPRanker("geometric"),
+        "PMOP-Gibbs": PMOPRanker("geometric", "gibbs", random_state=0),
+        "PMOP-MH": PMOPRanker("geometric", "metropolis", random_state=0),
+        "Davidson-Luce, slope": DavidsonLuceRanker("slope"),
+        "Davidson-Luce, sizes": DavidsonLuceRanker(),
+    }
+    warnings.filterwarnings("ignore", message=".*(order of rows|several optima)")
+    for name, folds in test_folds().items():
+        grade = max(test[1].max() for _, test in folds)
+        metrics = {"ERR": partial(err_score, max_grade=grade)}
+        metrics |= {f"NDCG@{k}": partial(ndcg_score, k=k) for k in (1, 5, 10)}
+        head = [*metrics, *(f"NDCG@10 less {other}" for other in by_listmle)]
+        print(f"\n## {name}\n\n| ranker |", " | ".join(head), "|")
+        print("| --- |", " | ".join("---" for _ in head), "|")
+        seen = {}
+        for label, ranker in rankers.items():
+            seen[label] = values_of_lists(ranker, folds, metrics)
+            cells = [f"{seen[label][metric].mean():.4f}" for metric in metrics]
+            for other in by_listmle if not label.startswith("ListMLE") else ():
+                less = seen[label]["NDCG@10"] - seen[other]["NDCG@10"]
+                error = less.std(ddof=1) / np.sqrt(len(less))
+                cells.append(f"{less.mean():+.4f} ± {error:.4f}")
+            cells += [""] * (len(head) - len(cells))
+            print(f"| {label} |", " | ".join(cells), "|", flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["choose", "report"])
-    {"choose": choose, "report": report}[parser.parse_args().what]()
+    parser.add_argument("what", choices=["choose", "report", "partitions"])
+    run = {"choose": choose, "report": report, "partitions": partitions}
+    run[parser.parse_args().what]()
