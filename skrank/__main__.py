@@ -36,6 +36,7 @@ from skrank.model_selection._comparison import (
     Ranked,
     compare,
     cut_folds,
+    one_line,
 )
 from skrank.model_selection._named_metrics import Metric, list_metric, named_scorer
 
@@ -84,7 +85,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong, and exit with status 2."""
-        self.exit(2, f"{self.prog}: error: {_one_line(message)}\n")
+        self.exit(2, f"{self.prog}: error: {one_line(message)}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -479,10 +480,6 @@ class _Progress:
             text = "\r" + text[: WIDTH - 1].ljust(WIDTH - 1)
             end = end or ""
         print(text, end="\n" if end is None else end, file=sys.stderr, flush=True)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(str(text).split())
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,17 +73,29 @@ class Grouping:
             return None
 
 
-def find_groups(y: Any, groups: Any, method: str) -> Any:
+def find_groups(
+    y: Any,
+    groups: Any,
+    method: str,
+    *,
+    name: str = "y",
+    explain: Callable[[str], str] | None = None,
+) -> Any:
     """Return the groups given, or those on the index of ``y``.
 
     Parameters
     ----------
-    y : array-like of shape (n_rows,)
-        Labels; a pandas object may have an index level named "groups".
+    y : array-like of shape (n_rows,) or (n_rows, n_features)
+        Labels, or what else may be a pandas object with an index level "groups".
     groups : array-like of shape (n_rows,) or None
         One group label a row.
     method : str
         The caller's name, for messages.
+    name : str, default="y"
+        The name of what may carry groups, for messages.
+    explain : callable, default=None
+        Returns the message for missing groups from ``method``; None means
+        :func:`missing_groups_message`.
 
     Returns
     -------
@@ -98,18 +110,23 @@ def find_groups(y: Any, groups: Any, method: str) -> Any:
     indexed = groups_on_index(y)
     if groups is None:
         if indexed is None:
-            raise ValueError(missing_groups_message(method))
+            raise ValueError((explain or missing_groups_message)(method))
         return indexed
     if indexed is not None and not _same_labels(indexed, groups):
         # Missing values and another length have better advice of their own.
         group_rows(groups, len(indexed))
         group_rows(indexed)
-        raise ValueError(
+        message = (
             f"{method} was given groups= that differ from the index level '{LEVEL}' "
-            "of y. Pass only one of the two. (To split by something coarser than the "
-            "list, such as users, give it to the splitter alone: with metadata "
-            "routing off, or through set_split_request.)"
+            f"of {name}. Pass only one of the two."
         )
+        if name == "y":
+            message += (
+                " (To split by something coarser than the list, such as users, give it "
+                "to the splitter alone: with metadata routing off, or through "
+                "set_split_request.)"
+            )
+        raise ValueError(message)
     return groups
 
 

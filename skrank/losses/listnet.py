@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._lists import Floats, Lists
+from skrank.losses._gains import relative_gains
 from skrank.losses.base import Loss
 
 
@@ -74,13 +75,12 @@ class ListNet(Loss):
 
     def prepare(self, y: Floats, lists: Lists) -> Target:
         """Return the target distribution of each list."""
-        best = lists.expand(lists.max(y))
         if self.target == "softmax":
+            best = lists.expand(lists.max(y))
             with np.errstate(over="ignore"):  # far below the best: no probability
                 below = (y - best) / self.temperature
             return Target(lists.softmax(below)[0], np.ones(len(lists)))
-        # Gains over 2**best, so that labels of thousands do not overflow.
-        gain = np.exp2(y - best) * -np.expm1(-y * np.log(2.0))
+        gain = relative_gains(y, lists)
         total = lists.sum(gain)
         some = total > 0
         return Target(

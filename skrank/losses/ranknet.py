@@ -8,6 +8,7 @@ import numpy as np
 
 from skrank._kernels.pairwise import logistic
 from skrank._lists import Floats, Levels, Lists
+from skrank.losses._gains import relative_gains
 from skrank.losses._pairs import n_different
 from skrank.losses.base import Loss
 
@@ -72,9 +73,7 @@ class RankNet(Loss):
         levels = Levels(y, lists)
         if self.pair_weight is None:
             return Pairs(levels, None)
-        # Gains over 2**best, so that labels of thousands do not overflow.
-        best = lists.expand(lists.max(y))
-        gain = (np.exp2(y - best) * -np.expm1(-y * np.log(2.0)))[levels.order]
+        gain = relative_gains(y, lists)[levels.order]
         rank = np.arange(1, lists.n_rows + 1) - lists.expand(lists.starts)
         ideal = lists.sum(gain / np.log2(1.0 + rank))
         gain /= lists.expand(np.where(ideal > 0, ideal, 1.0))

@@ -248,7 +248,7 @@ def _refusals(metrics: Mapping[str, Metric], test: SharedSort) -> dict[str, str]
         try:
             _one_a_list(function(test.y, scores, test.groups), name, test)
         except ValueError as error:
-            refused[name] = _one_line(error)
+            refused[name] = one_line(error)
     return refused
 
 
@@ -262,7 +262,7 @@ def _scores(ranker: Any, train: Ranked, test: Ranked, result: RankerResult) -> A
             result.seconds.append(seconds)
             scores = fitted.predict(test.X, **groups_for(fitted, "predict", test))
         except Exception as error:
-            result.problem = f"failed: {_one_line(error)}"
+            result.problem = f"failed: {one_line(error)}"
     _note_warnings(caught, result.warnings)
     return scores
 
@@ -281,7 +281,7 @@ def _measure(
             column = _one_a_list(metric(*ranking), name, test)
             values.setdefault(name, []).append(column)
     except ValueError as error:
-        result.problem = f"failed: {_one_line(error)}"
+        result.problem = f"failed: {one_line(error)}"
 
 
 def _one_a_list(values: Any, metric: str, test: SharedSort) -> Floats:
@@ -315,7 +315,7 @@ def _note_warnings(caught: list[warnings.WarningMessage], notes: dict[str, int])
     kinds = {re.sub(r"[\d.]+", "#", text): text for text in notes}
     for kind, text in {
         re.sub(r"[\d.]+", "#", text): text
-        for text in (_one_line(entry.message) for entry in caught)
+        for text in (one_line(entry.message) for entry in caught)
     }.items():
         text = kinds.get(kind, text)
         notes[text] = notes.get(text, 0) + 1
@@ -382,6 +382,6 @@ def _over_budget(
     )
 
 
-def _one_line(message: Any) -> str:
+def one_line(message: Any) -> str:
     """Return the text of an error or a warning on one line."""
     return " ".join(str(message).split()) or type(message).__name__

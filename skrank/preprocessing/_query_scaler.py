@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from skrank._checks import refuse_masked
-from skrank._groups import LEVEL, _same_labels, group_rows, groups_on_index
+from skrank._groups import LEVEL, find_groups, group_rows
 from skrank._lists import Floats, Lists
 from skrank.preprocessing._blocks import canonical, list_blocks
 
@@ -201,7 +201,9 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Return ``X`` as an array and its lists."""
         self._validate_params()  # here, since transform needs no fit
         caller = f"{type(self).__name__}.{method}"
-        groups = _find_groups(X, groups, caller)
+        groups = find_groups(
+            X, groups, caller, name="X", explain=_missing_groups_message
+        )
         refuse_masked(X, "X")
         if sparse.issparse(X) and self.method != "max":
             raise ValueError(
@@ -217,24 +219,6 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             reset=method == "fit",
         )
         return X, group_rows(groups, X.shape[0])
-
-
-def _find_groups(X: Any, groups: Any, caller: str) -> Any:
-    """Return the groups given, or those on the index of ``X``."""
-    indexed = groups_on_index(X)
-    if groups is None:
-        if indexed is None:
-            raise ValueError(_missing_groups_message(caller))
-        return indexed
-    if indexed is not None and not _same_labels(indexed, groups):
-        # Missing values and another length have better advice of their own.
-        group_rows(groups, len(indexed))
-        group_rows(indexed)
-        raise ValueError(
-            f"{caller} was given groups= that differ from the index level '{LEVEL}' "
-            "of X. Pass only one of the two."
-        )
-    return groups
 
 
 def _missing_groups_message(caller: str) -> str:
