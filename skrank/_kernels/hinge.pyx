@@ -1,23 +1,27 @@
-"""Hinge losses of pairs inside lists: short lists pair by pair, long ones sorted.
+"""Hinge losses of pairs inside lists: pair by pair, or sorted where pairs are many.
 
 With t = max(0, 1 - s_i + s_j) for a better row i and a worse row j, a pair costs
 
     step: t, of slope 1 where t > 0        ramp: r (t - r/2), of slope r = min(t, width)
 
-A ramp is the difference of two halved squares, t and max(0, t - width), so a long list
-needs only sums over pairs with s_j > s_i - margin. Rows sorted by score enter one by
-one, best first, a Fenwick tree over levels that holds what has passed the margin:
-n log n a list, however many levels.
+A ramp is the difference of two halved squares, t and max(0, t - width), so a list needs
+only sums over pairs with s_j > s_i - margin. Rows sorted by score enter one by one, best
+first, a tree over levels that holds what has passed the margin: n log n a list, however
+many levels. No step of the tree depends on a comparison, which would cost more than it.
 """
 
-from libc.math cimport isinf
-from libc.string cimport memcpy
+from libc.limits cimport UINT_MAX
+from libc.math cimport isfinite, isinf
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
 cdef enum:
     STRIP = 64  # worse rows at a time: buffers that stay in the first-level cache
     RUN = 8  # rows sorted by insertion
+    CROWD = 32  # rows of a bin beyond which they are merged
+    FAN_BITS = 3
+    FAN = 8  # children of a node
 
 
 cdef double one_against(
@@ -92,25 +96,43 @@ cdef double visit_pairs(
     return value
 
 
+cdef double pairs_a_row(const Py_ssize_t* starts, Py_ssize_t n_levels) noexcept nogil:
+    """Return the number of pairs of a list over that of its rows."""
+    cdef Py_ssize_t level
+    cdef double n = starts[n_levels] - starts[0], total = 0.0
+    for level in range(n_levels - 1):
+        total += (starts[level + 1] - starts[level]) * (
+            (starts[n_levels] - starts[level + 1]) / n
+        )
+    return total
+
+
 cdef struct Row:
     double score
-    Py_ssize_t place  # in the order of levels
+    unsigned int place, level  # in the order of levels, and of the levels
 
 
-cdef Row* sort_rows(Row* rows, Row* spare, Py_ssize_t n) noexcept nogil:
-    """Sort by score, lowest first, and return which of the two arrays has the result.
-
-    Runs sorted by insertion, then merged in pairs.
-    """
-    cdef Py_ssize_t start, middle, stop, i, j, k, second, run = RUN
+cdef void sort_by_insertion(Row* rows, Py_ssize_t n) noexcept nogil:
+    """Sort by score, lowest first."""
+    cdef Py_ssize_t i, j
     cdef Row row
-    for i in range(n):
+    for i in range(1, n):
         row = rows[i]
         j = i
-        while j % RUN and rows[j - 1].score > row.score:
+        while j > 0 and rows[j - 1].score > row.score:
             rows[j] = rows[j - 1]
             j -= 1
         rows[j] = row
+
+
+cdef void sort_by_merging(Row* rows, Row* spare, Py_ssize_t n) noexcept nogil:
+    """Sort by score, lowest first: runs sorted by insertion, then merged in pairs."""
+    cdef Row* into = rows
+    cdef Py_ssize_t start, middle, stop, i, j, k, second, run = RUN
+    start = 0
+    while start < n:
+        sort_by_insertion(&rows[start], min(n - start, run))
+        start += run
     while run < n:
         start = 0
         while start < n:
@@ -130,39 +152,124 @@ cdef Row* sort_rows(Row* rows, Row* spare, Py_ssize_t n) noexcept nogil:
             start = stop
         rows, spare = spare, rows
         run *= 2
-    return rows
+    if rows != into:
+        memcpy(into, rows, n * sizeof(Row))
 
 
-cdef struct Entry:
+cdef void sort_rows(
+    const double* s,
+    const Py_ssize_t* starts,
+    Py_ssize_t n_levels,
+    double low,
+    double high,
+    Row* rows,
+    Row* spare,
+    unsigned int* bins,
+    unsigned int* ends,
+) noexcept nogil:
+    """Fill rows with scores and places, lowest score first.
+
+    As many bins as rows divide the range of the scores; what is inside a bin is sorted
+    by insertion, or by merging where many rows crowd in one.
+    """
+    cdef Py_ssize_t i, bin, level, start, n = starts[n_levels] - starts[0]
+    cdef double at, scale = n / (high - low)
+    cdef Row* row
+    if not isfinite(scale):  # a range of 0, or scores that are not finite
+        scale = 0.0
+    for i in range(n):
+        ends[i] = 0
+    for i in range(n):
+        at = (s[i] - low) * scale
+        bins[i] = <unsigned int> at if 0.0 <= at < n else <unsigned int> (n - 1)
+        ends[bins[i]] += 1
+    start = 0
+    for bin in range(n):
+        start += ends[bin]
+        ends[bin] = start - ends[bin]
+    for level in range(n_levels):
+        for i in range(starts[level] - starts[0], starts[level + 1] - starts[0]):
+            row = &rows[ends[bins[i]]]
+            row.score = s[i]
+            row.place = i
+            row.level = level
+            ends[bins[i]] += 1
+    start = 0
+    for bin in range(n):
+        if ends[bin] - start > CROWD:
+            sort_by_merging(&rows[start], spare, ends[bin] - start)
+        elif ends[bin] - start > 1:
+            sort_by_insertion(&rows[start], ends[bin] - start)
+        start = ends[bin]
+
+
+cdef struct Sums:
     double count, total
 
 
-cdef inline void enter(
-    Entry* tree, Py_ssize_t at, Py_ssize_t size, double value
-) noexcept nogil:
-    """Count a row in a Fenwick tree."""
-    while at <= size:
-        tree[at].count += 1.0
-        tree[at].total += value
-        at += at & -at
+cdef struct Node:  # sums over the children before each
+    double[FAN] counts, totals
 
 
-cdef inline Entry sum_to(const Entry* tree, Py_ssize_t at) noexcept nogil:
-    """Return what was entered at or before a place."""
-    cdef Entry found
+cdef struct Tree:
+    Node* nodes  # all leaves, then what is above them, and so on
+    Py_ssize_t n_leaves, n_nodes
+
+
+cdef double[FAN][FAN] BEHIND  # 1 for the children behind one
+for _child in range(FAN):
+    for _other in range(FAN):
+        BEHIND[_child][_other] = _other > _child
+
+
+cdef inline void enter(Tree tree, Py_ssize_t at, double value) noexcept nogil:
+    """Count a row at a place."""
+    cdef Node* nodes = tree.nodes
+    cdef Py_ssize_t width = tree.n_leaves, child, other
+    while True:
+        child = at & (FAN - 1)
+        at >>= FAN_BITS
+        for other in range(FAN):
+            nodes[at].counts[other] += BEHIND[child][other]
+            nodes[at].totals[other] += BEHIND[child][other] * value
+        if width == 1:
+            return
+        nodes += width
+        width = (width + FAN - 1) >> FAN_BITS
+
+
+cdef inline Sums sum_before(Tree tree, Py_ssize_t at) noexcept nogil:
+    """Return what was entered before a place."""
+    cdef Node* nodes = tree.nodes
+    cdef Py_ssize_t width = tree.n_leaves, child
+    cdef Sums found
     found.count = found.total = 0.0
-    while at > 0:
-        found.count += tree[at].count
-        found.total += tree[at].total
-        at -= at & -at
-    return found
+    while True:
+        child = at & (FAN - 1)
+        at >>= FAN_BITS
+        found.count += nodes[at].counts[child]
+        found.total += nodes[at].totals[child]
+        if width == 1:
+            return found
+        nodes += width
+        width = (width + FAN - 1) >> FAN_BITS
+
+
+cdef Py_ssize_t n_nodes(Py_ssize_t n_places) noexcept nogil:
+    """Return how many nodes a tree of so many places has."""
+    cdef Py_ssize_t total = 0
+    while True:
+        n_places = (n_places + FAN - 1) >> FAN_BITS
+        total += n_places
+        if n_places <= 1:
+            return total
 
 
 cdef double sweep(
     const Row* rows,
-    const Py_ssize_t* level_of,  # of each place
-    const double* z,  # of each place; NULL to count pairs only
-    Entry* tree,
+    const double* z,  # of each place
+    bint counting,
+    Tree tree,
     Py_ssize_t n,
     Py_ssize_t n_levels,
     double margin,
@@ -173,46 +280,37 @@ cdef double sweep(
     """Add slopes constant - z_i + z_j over pairs with margin - s_i + s_j > 0.
 
     Return the sum over these pairs of the constant plus (z_j - z_i), times the slope;
-    without z each slope is 1, and the sum is that of 1.
+    or, counting pairs, add slopes of 1 and return their number.
     """
-    cdef Py_ssize_t k, entered, place, level
+    cdef Py_ssize_t k, entered, place, last = n_levels - 1
     cdef double slope, total = 0.0, value = 0.0
-    cdef Entry found
+    cdef Sums found
     # Rows as the better of a pair: what is not too far below has been entered.
-    for k in range(n_levels + 1):
-        tree[k].count = tree[k].total = 0.0
+    memset(tree.nodes, 0, tree.n_nodes * sizeof(Node))
     entered = n - 1
     for k in range(n - 1, -1, -1):
         while entered >= 0 and margin - rows[k].score + rows[entered].score > 0.0:
-            place = rows[entered].place
-            enter(
-                tree, n_levels - level_of[place], n_levels,
-                0.0 if z == NULL else z[place],
-            )
+            enter(tree, last - rows[entered].level, z[rows[entered].place])
             entered -= 1
         place = rows[k].place
-        found = sum_to(tree, n_levels - 1 - level_of[place])
+        found = sum_before(tree, last - rows[k].level)
         slope = found.count
-        if z != NULL:
+        if not counting:
             slope = found.count * (constant - z[place]) + found.total
             value -= slope * z[place]
         total += slope
         g[place] -= sign * slope
     # Rows as the worse.
-    for k in range(n_levels + 1):
-        tree[k].count = tree[k].total = 0.0
+    memset(tree.nodes, 0, tree.n_nodes * sizeof(Node))
     entered = 0
     for k in range(n):
         while entered < n and margin - rows[entered].score + rows[k].score > 0.0:
-            place = rows[entered].place
-            enter(
-                tree, level_of[place] + 1, n_levels, 0.0 if z == NULL else z[place]
-            )
+            enter(tree, rows[entered].level, z[rows[entered].place])
             entered += 1
         place = rows[k].place
-        found = sum_to(tree, level_of[place])
+        found = sum_before(tree, rows[k].level)
         slope = found.count
-        if z != NULL:
+        if not counting:
             slope = found.count * (constant + z[place]) - found.total
             value += slope * z[place]
         g[place] += sign * slope
@@ -221,10 +319,9 @@ cdef double sweep(
 
 cdef double sum_sorted(
     const Row* rows,
-    const Py_ssize_t* levels,
     const double* s,
     const double* v,
-    Entry* tree,
+    Tree tree,
     Py_ssize_t n,
     Py_ssize_t n_levels,
     double width,
@@ -234,16 +331,16 @@ cdef double sum_sorted(
     cdef double value
     cdef Py_ssize_t i
     if v != NULL:
-        return sweep(rows, levels, v, tree, n, n_levels, 1.0, 0.0, 1.0, g)
+        return sweep(rows, v, False, tree, n, n_levels, 1.0, 0.0, 1.0, g)
     if width == 0.0:
-        value = sweep(rows, levels, NULL, tree, n, n_levels, 1.0, 1.0, 1.0, g)
+        value = sweep(rows, s, True, tree, n, n_levels, 1.0, 1.0, 1.0, g)
         for i in range(n):
             value += s[i] * g[i]
         return value
-    value = sweep(rows, levels, s, tree, n, n_levels, 1.0, 1.0, 1.0, g)
+    value = sweep(rows, s, False, tree, n, n_levels, 1.0, 1.0, 1.0, g)
     if not isinf(width):
         value -= sweep(
-            rows, levels, s, tree, n, n_levels, 1.0 - width, 1.0 - width, -1.0, g
+            rows, s, False, tree, n, n_levels, 1.0 - width, 1.0 - width, -1.0, g
         )
     return 0.5 * value
 
@@ -254,7 +351,7 @@ def hinge(
     const Py_ssize_t[::1] level_starts,
     const Py_ssize_t[::1] level_offsets,
     double width,
-    Py_ssize_t longest_by_pairs,
+    double most_pairs_a_row,
     const double[:] direction,
     double[::1] values,
     double[::1] out,
@@ -269,8 +366,8 @@ def hinge(
         As in :class:`skrank._lists.Levels`.
     width : float
         Of the ramp: 0 for the hinge, infinity for half the squared hinge.
-    longest_by_pairs : int
-        Lists of more rows are sorted.
+    most_pairs_a_row : float
+        Lists of more pairs a row are sorted.
     direction : array of shape (n_rows,) or None
         None for values and gradient; else what to multiply the second derivative of
         half the squared hinge by.
@@ -280,59 +377,65 @@ def hinge(
         Filled with the gradient, or with the second derivative times ``direction``.
     """
     cdef Py_ssize_t n_lists = level_offsets.shape[0] - 1
-    cdef Py_ssize_t q, i, first, n, level, n_levels, longest = 1
+    cdef Py_ssize_t q, i, n, n_levels, longest = 1, room = 1, most_levels = 1
+    cdef const Py_ssize_t* starts
+    cdef const Py_ssize_t* rows_of
+    cdef char[::1] sorting = np.zeros(n_lists, dtype=np.int8)
     for q in range(n_lists):
-        first = level_starts[level_offsets[q]]
-        longest = max(longest, level_starts[level_offsets[q + 1]] - first)
+        starts = &level_starts[level_offsets[q]]
+        n_levels = level_offsets[q + 1] - level_offsets[q]
+        n = starts[n_levels] - starts[0]
+        longest = max(longest, n)
+        sorting[q] = (
+            direction is not None or pairs_a_row(starts, n_levels) > most_pairs_a_row
+        )
+        if sorting[q]:
+            room = max(room, n)
+            most_levels = max(most_levels, n_levels)
+    if room > UINT_MAX:
+        raise OverflowError(f"a list has {room} rows, more than {UINT_MAX}.")
     cdef double[:, ::1] scratch = np.empty((3, longest))
     cdef double* s = &scratch[0, 0]
     cdef double* g = &scratch[1, 0]
     cdef double* v = NULL if direction is None else &scratch[2, 0]
-    cdef bint sorting = v != NULL or longest > longest_by_pairs
-    cdef Py_ssize_t room = longest if sorting else 1
-    cdef Py_ssize_t[::1] levels = np.empty(room, dtype=np.intp)
-    # A row and an entry of the tree are two numbers of eight bytes each.
-    cdef double[:, ::1] numbers = np.empty((3, 2 * room + 2))
-    cdef Row* unsorted = <Row*> &numbers[0, 0]
-    cdef Row* spare = <Row*> &numbers[1, 0]
-    cdef Entry* tree = <Entry*> &numbers[2, 0]
-    cdef Row* rows
-    cdef double low, high, value
+    cdef double[:, ::1] room_of_rows = np.empty((2, 2 * room))
+    cdef Row* rows = <Row*> &room_of_rows[0, 0]
+    cdef Row* spare = <Row*> &room_of_rows[1, 0]
+    cdef unsigned int[:, ::1] bins = np.empty((2, room), dtype=np.uintc)
+    cdef double[:, ::1] room_of_nodes = np.empty((n_nodes(most_levels), 2 * FAN))
+    cdef Tree tree
+    tree.nodes = <Node*> &room_of_nodes[0, 0]
+    cdef double low, high, middle, value
     with nogil:
         for q in range(n_lists):
-            first = level_starts[level_offsets[q]]
+            starts = &level_starts[level_offsets[q]]
             n_levels = level_offsets[q + 1] - level_offsets[q]
-            n = level_starts[level_offsets[q + 1]] - first
-            low = high = scores[order[first]]
+            n = starts[n_levels] - starts[0]
+            rows_of = &order[starts[0]]
+            low = high = scores[rows_of[0]]
             for i in range(n):
-                s[i] = scores[order[first + i]]
+                s[i] = scores[rows_of[i]]
                 low = min(low, s[i])
                 high = max(high, s[i])
                 g[i] = 0.0
                 if v != NULL:
-                    v[i] = direction[order[first + i]]
+                    v[i] = direction[rows_of[i]]
+            middle = 0.5 * low + 0.5 * high
             for i in range(n):
-                s[i] -= 0.5 * low + 0.5 * high
-            if v == NULL and n <= longest_by_pairs:
-                value = visit_pairs(
-                    s, g, &level_starts[level_offsets[q]], n_levels, width
+                s[i] -= middle
+            if sorting[q]:
+                sort_rows(
+                    s, starts, n_levels, low - middle, high - middle, rows, spare,
+                    &bins[0, 0], &bins[1, 0],
                 )
+                tree.n_leaves = (n_levels + FAN - 1) >> FAN_BITS
+                tree.n_nodes = n_nodes(n_levels)
+                value = sum_sorted(rows, s, v, tree, n, n_levels, width, g)
             else:
-                for level in range(n_levels):
-                    for i in range(
-                        level_starts[level_offsets[q] + level] - first,
-                        level_starts[level_offsets[q] + level + 1] - first,
-                    ):
-                        levels[i] = level
-                        unsorted[i].score = s[i]
-                        unsorted[i].place = i
-                rows = sort_rows(unsorted, spare, n)
-                value = sum_sorted(
-                    rows, &levels[0], s, v, tree, n, n_levels, width, g
-                )
+                value = visit_pairs(s, g, starts, n_levels, width)
             # Comparisons take what is not a number for "no pair"; a sum does not.
             for i in range(n):
                 value += 0.0 * s[i]
-                out[order[first + i]] = g[i]
+                out[rows_of[i]] = g[i]
             if v == NULL:
                 values[q] = value

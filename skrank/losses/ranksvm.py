@@ -9,7 +9,7 @@ from skrank._lists import Floats, Levels, Lists
 from skrank.losses._pairs import n_different
 from skrank.losses.base import Loss
 
-LONGEST_BY_PAIRS = 256  # rows; a longer list costs less sorted
+MOST_PAIRS_A_ROW = 48.0  # a list with more of them costs less sorted
 
 
 class RankSVM(Loss):
@@ -132,7 +132,7 @@ def _visit_pairs(
         starts,
         offsets,
         width,
-        LONGEST_BY_PAIRS,
+        MOST_PAIRS_A_ROW,
         direction,
         values,
         out,

@@ -19,7 +19,7 @@ all_hinges = pytest.mark.parametrize("loss", LOSSES, ids=["squared", "linear", "
 @pytest.fixture
 def sorted_lists(monkeypatch):
     """Let all lists be sorted, however short."""
-    monkeypatch.setattr(ranksvm, "LONGEST_BY_PAIRS", 0)
+    monkeypatch.setattr(ranksvm, "MOST_PAIRS_A_ROW", 0)
 
 
 def value_and_gradient(loss, scores, y, sizes=None):
@@ -86,11 +86,55 @@ def test_sorted_lists_and_lists_by_pairs_equal_the_table_of_pairs(
     y = rng.integers(0, n_levels, n_rows) - 0.5
     value, slopes = by_formula(loss, scores, y)
     for longest in [0, 10**6]:
-        monkeypatch.setattr(ranksvm, "LONGEST_BY_PAIRS", longest)
+        monkeypatch.setattr(ranksvm, "MOST_PAIRS_A_ROW", longest)
         values, gradient = value_and_gradient(loss, scores, y)
         bound = EPS * (4 + n_rows) * (1 + np.ptp(scores)) ** 2
         assert_allclose(values, value, rtol=0, atol=bound * n_rows)
         assert_allclose(gradient, slopes, rtol=0, atol=bound)
+
+
+def crowded(kind, rng):
+    """Return scores that fall into very unequal parts of their range."""
+    n_rows = 300
+    if kind == "an outlier":
+        return np.append(rng.standard_normal(n_rows - 1), 1e6)
+    if kind == "two crowds a margin apart":
+        return rng.integers(0, 2, n_rows) + 1e-3 * rng.standard_normal(n_rows)
+    if kind == "all equal":
+        return np.full(n_rows, 3.0)
+    return np.sign(rng.standard_normal(n_rows)) * 10.0 ** rng.uniform(-12, 4, n_rows)
+
+
+@pytest.mark.parametrize(
+    "kind", ["an outlier", "two crowds a margin apart", "all equal", "many scales"]
+)
+@pytest.mark.parametrize("n_levels", [2, 8, 9, 64, 65, 1000])
+@all_hinges
+def test_scores_that_crowd_are_sorted_all_the_same(sorted_lists, loss, n_levels, kind):
+    rng = np.random.default_rng(n_levels)
+    scores = crowded(kind, rng)
+    y = rng.integers(0, n_levels, len(scores))
+    value, slopes = by_formula(loss, scores, y)
+    values, gradient = value_and_gradient(loss, scores, y)
+    # A slope is a sum of at most n terms, added one by one, over the width.
+    bound = EPS * len(y) ** 2 * (1 + np.ptp(scores)) / getattr(loss, "width", 1.0)
+    assert_allclose(gradient, slopes, rtol=0, atol=bound)
+    bound *= len(y) * (1 + np.ptp(scores))
+    assert_allclose(values, value, rtol=0, atol=bound)
+
+
+@all_hinges
+def test_a_long_list_of_few_pairs_is_not_sorted(monkeypatch, loss):
+    # One row above a thousand: a pair a row, whose slopes come out in the last bit as
+    # pair by pair.
+    rng = np.random.default_rng(4)
+    scores, y = rng.standard_normal(1000), np.arange(1000) == 500
+    by_default = value_and_gradient(loss, scores, y)
+    monkeypatch.setattr(ranksvm, "MOST_PAIRS_A_ROW", np.inf)
+    by_pairs = value_and_gradient(loss, scores, y)
+    monkeypatch.setattr(ranksvm, "MOST_PAIRS_A_ROW", 0)
+    sorted_ = value_and_gradient(loss, scores, y)
+    assert by_default[0] == by_pairs[0] != sorted_[0]
 
 
 @all_hinges
