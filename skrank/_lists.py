@@ -97,7 +97,7 @@ class Lists:
                 f"needs one value for each of {self.n_lists} lists, got shape "
                 f"{values.shape}."
             )
-        return np.repeat(values, self.sizes, axis=0)
+        return values.repeat(self.sizes, axis=0)
 
     def _rows(self, values: ArrayLike) -> NDArray:
         """Return row values, since ``reduceat`` adds what is too long to the end."""

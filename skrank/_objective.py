@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+import skrank._kernels.gemv as gemv
 from skrank._lists import Floats, Indices, Lists
 from skrank._threads import one_blas_thread
 from skrank.losses.base import Loss
 
-BLOCK_BYTES = 2**21  # of X: more leaves the core's caches, less makes threads wait
+BLOCK_BYTES = 3 * 2**19  # of X: more leaves the caches, less makes threads wait
 SMALLEST_BLOCK_BYTES = 2**17  # below this the calls cost more than the products
 N_BLOCKS = 16  # of an X that is smaller than so many blocks of full size
 SAMPLED_BLOCKS, SAMPLED_ROWS = 4, 2048  # to see the spread of features
 NEAR = 10.0  # spreads that differ by less are treated alike
-N_PARTS = 32  # runs of blocks, the units of work handed to threads
+PART = 1 / 16  # of the blocks that are left: a run of them, handed to a thread
 
 
 class Block:
@@ -186,8 +188,7 @@ class LinearObjective:
         self.product_at_end = sparse.issparse(X) and (
             self.n_features * len(self.blocks) > X.nnz
         )
-        self._parts = np.array_split(np.arange(len(self.blocks)), N_PARTS)
-        self._parts = [part for part in self._parts if len(part)]
+        self._parts = _parts(len(self.blocks))
         # More threads than parts would only wait.
         self.n_jobs = min(self.n_jobs, len(self._parts))
         self._pool: ThreadPoolExecutor | None = None
@@ -230,13 +231,15 @@ class LinearObjective:
         waiting = deque(range(len(self._parts)))
 
         def work() -> None:
+            # Two, since a block is still there when the next one is read.
+            buffers = self._buffers(2)
             while True:
                 try:
                     number = waiting.popleft()
                 except IndexError:
                     return
                 sums[number] = self._visit(
-                    self._parts[number], coef, extra, row_gradient
+                    self._parts[number], buffers, coef, extra, row_gradient
                 )
 
         helpers = []
@@ -259,32 +262,45 @@ class LinearObjective:
         return value, gradient
 
     def _visit(
-        self, part: Indices, coef: Floats, extra: Floats, row_gradient: Floats | None
+        self,
+        part: slice,
+        buffers: list[Floats | None],
+        coef: Floats,
+        extra: Floats,
+        row_gradient: Floats | None,
     ) -> tuple[float, Floats]:
         """Return the sums over some blocks, in their order.
 
         The gradient in ``coef`` is left out where ``row_gradient`` is filled instead.
         """
-        blocks = [self.blocks[number] for number in part]
         value = 0.0
         n_here = len(coef) if row_gradient is None else 0
         gradient = np.zeros(n_here + len(extra))
         in_coef, in_extra = gradient[:n_here], gradient[n_here:]
         given = (extra,) if len(extra) else ()
-        buffer = self._buffer(blocks)
-        for block in blocks:
+        before: tuple[Any, Any, float] = (None, None, 0.0)
+        for block, buffer in zip(self.blocks[part], cycle(buffers)):
             X, X_transposed = block.features(buffer)
-            result = self._of_block(block, X.dot(coef), *given)
+            direct = row_gradient is None and _is_plain(X)
+            if direct:
+                scores = np.empty(len(X))
+                gemv.gradient_then_scores(*before, in_coef, X, coef, scores)
+            else:
+                scores = X.dot(coef)
+            result = self._of_block(block, scores, *given)
             value += float(result[0] @ block.factors)
             if given:
                 in_extra += block.factors @ result[2]
-            if row_gradient is not None:
-                row_gradient[block.start : block.stop] = block.scale_rows(result[1])
-            elif block.row_factors is None:
-                in_coef += X_transposed.dot(block.scale_rows(result[1]))
+            slope, factor = result[1], block.row_factors
+            if factor is None:
+                slope, factor = block.scale_rows(slope), 1.0
+            if direct:
+                before = X, np.ascontiguousarray(slope, dtype=np.float64), factor
+            elif row_gradient is None:
+                in_coef += factor * X_transposed.dot(slope)
             else:
-                # Not @, which holds the interpreter's lock for short results.
-                in_coef += block.row_factors * X_transposed.dot(result[1])
+                row_gradient[block.start : block.stop] = factor * slope
+        gemv.gradient_then_scores(*before, in_coef, None, coef, None)
         return value, gradient
 
     def _of_block(self, block: Block, scores: Floats, *given: Floats) -> Any:
@@ -317,12 +333,12 @@ class LinearObjective:
             share = np.clip(np.where(known, total, median) / median, 1e-250, 1e250)
         return median * share / np.clip(share, 1 / NEAR, NEAR)
 
-    def _buffer(self, blocks: list[Block]) -> Floats | None:
-        """Return room for the float64 rows of any of these blocks, if they need it."""
+    def _buffers(self, n_buffers: int) -> list[Floats | None]:
+        """Return room for the float64 rows of any block, if they need it."""
         if sparse.issparse(self.X) or self.X.dtype == np.float64:
-            return None
-        longest = max(block.stop - block.start for block in blocks)
-        return np.empty((longest, self.n_features))
+            return [None] * n_buffers
+        longest = max(block.stop - block.start for block in self.blocks)
+        return [np.empty((longest, self.n_features)) for _ in range(n_buffers)]
 
     def rounding(self, parameters: Floats) -> Floats:
         r"""Return a bound on what rounding alone adds to each entry of the gradient.
@@ -335,7 +351,7 @@ class LinearObjective:
         extra = parameters[self.n_features :]
         given = (extra,) if len(extra) else ()
         total, n_terms = np.zeros(self.n_features), 0.0
-        buffer = self._buffer(self.blocks)
+        (buffer,) = self._buffers(1)
         for block in self.blocks:
             X, X_transposed = block.features(buffer)
             slope = self.loss.value_and_gradient(
@@ -371,6 +387,11 @@ def is_memory_mapped(X: Any) -> bool:
     return False
 
 
+def _is_plain(X: Any) -> bool:
+    """Tell whether rows can be handed to BLAS as they lie in memory."""
+    return gemv.available and isinstance(X, np.ndarray) and X.flags.c_contiguous
+
+
 def _block_bounds(X: Any, lists: Lists) -> Indices:
     """Return the first list of each block, and the number of lists at the end."""
     if sparse.issparse(X):
@@ -383,6 +404,16 @@ def _block_bounds(X: Any, lists: Lists) -> Indices:
     number = np.floor(before[:-1] / size)
     first = np.flatnonzero(np.diff(number, prepend=-1.0) > 0)
     return np.append(first, lists.n_lists)
+
+
+def _parts(n_blocks: int) -> list[slice]:
+    """Return runs of blocks, long ones first, so that threads end at the same time."""
+    parts, start = [], 0
+    while start < n_blocks:
+        stop = start + math.ceil(PART * (n_blocks - start))
+        parts.append(slice(start, stop))
+        start = stop
+    return parts
 
 
 def _row_view(X: Any, start: int, stop: int) -> Any:

@@ -7,7 +7,13 @@ from scipy.optimize import check_grad
 
 import skrank._objective as objective_module
 from skrank import Lists
-from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
+from skrank._kernels import gemv
+from skrank._objective import (
+    LinearObjective,
+    _parts,
+    is_memory_mapped,
+    linear_scores,
+)
 from skrank.losses import ListMLE, ListNet, Loss, RankNet
 
 
@@ -151,6 +157,83 @@ def test_layout_and_kind_of_x_do_not_matter(data, rng, dtype, order, small_block
     expected = LinearObjective(X64, y, lists, ListMLE(), alpha=0.1)(coef)
     assert value == pytest.approx(expected[0], rel=1e-14)
     np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_products_by_numpy_serve_where_blas_cannot_be_called(
+    data, rng, monkeypatch, dtype, weighted, small_blocks
+):
+    X, y, lists = data
+    weights = rng.random(lists.n_lists) if weighted else None
+    coef = rng.standard_normal(4)
+    found = []
+    for available in (True, False):
+        monkeypatch.setattr(gemv, "available", available)
+        objective = LinearObjective(
+            X.astype(dtype), y, lists, ListMLE(), alpha=0.1, weights=weights
+        )
+        found.append(objective(coef))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-14)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-12, atol=1e-15)
+
+
+def test_blas_can_be_called_directly():
+    assert gemv.available
+
+
+@pytest.mark.parametrize("n_rows", [1, 999, 4000, 10_000])
+def test_gradient_then_scores_adds_one_and_finds_the_other(rng, n_rows):
+    n_features = 131_072 * 3 // n_rows  # of which a piece takes a third, and a rest
+    X, following = rng.standard_normal((2, n_rows, n_features))
+    slope, coef = rng.standard_normal(n_rows), rng.standard_normal(n_features)
+    start = rng.standard_normal(n_features)
+    gradient, scores = start.copy(), np.full(n_rows, np.nan)
+    gemv.gradient_then_scores(X, slope, 0.3, gradient, following, coef, scores)
+    # As many roundings as terms, of sizes that add up to this at most.
+    bound = np.finfo(float).eps * n_rows * (np.abs(X).T @ np.abs(slope) + 10)
+    assert (np.abs(gradient - (start + 0.3 * X.T @ slope)) <= bound).all()
+    bound = np.finfo(float).eps * n_features * (np.abs(following) @ np.abs(coef))
+    assert (np.abs(scores - following @ coef) <= bound).all()
+
+
+def test_a_loss_that_returns_what_does_not_fit_is_told_so(data):
+    class Short(ListNet):
+        def value_and_gradient(self, scores, prepared, lists):
+            values, gradient = super().value_and_gradient(scores, prepared, lists)
+            return values, gradient[1:]
+
+    X, y, lists = data
+    with pytest.raises(ValueError, match="rows for features of shape"):
+        LinearObjective(X, y, lists, Short(), alpha=0.1)(np.zeros(4))
+
+
+@pytest.mark.parametrize("kind", ["float32", "a stride"])
+def test_a_loss_may_return_any_kind_of_gradient(data, rng, kind):
+    class Odd(ListNet):
+        def value_and_gradient(self, scores, prepared, lists):
+            values, gradient = super().value_and_gradient(scores, prepared, lists)
+            if kind == "float32":
+                return values, gradient.astype(np.float32)
+            return values, np.repeat(gradient, 2)[::2]
+
+    X, y, lists = data
+    coef = rng.standard_normal(4)
+    for weights in (None, rng.random(lists.n_lists)):
+        found, expected = (
+            LinearObjective(X, y, lists, loss, alpha=0.1, weights=weights)(coef)
+            for loss in (Odd(), ListNet())
+        )
+        assert found[0] == pytest.approx(expected[0], rel=1e-14)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-6, atol=1e-7)
+
+
+def test_parts_are_all_blocks_once_and_end_in_single_ones():
+    for n_blocks in (1, 2, 15, 16, 17, 300):
+        parts = _parts(n_blocks)
+        together = [number for part in parts for number in range(n_blocks)[part]]
+        assert together == list(range(n_blocks))
+        assert parts[-1].stop - parts[-1].start == 1
 
 
 def sparse_rows(rng, n_rows, n_features, density):

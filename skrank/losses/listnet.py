@@ -12,10 +12,11 @@ from skrank.losses.base import Loss
 
 
 class Target(NamedTuple):
-    """The distribution to be met, and its sum in each list: 1, or 0 for no target."""
+    """The distribution to be met, its sum in each list (1, or 0 for none), if all 1."""
 
     probabilities: Floats
     total: Floats
+    complete: bool
 
 
 class ListNet(Loss):
@@ -79,24 +80,30 @@ class ListNet(Loss):
             best = lists.expand(lists.max(y))
             with np.errstate(over="ignore"):  # far below the best: no probability
                 below = (y - best) / self.temperature
-            return Target(lists.softmax(below)[0], np.ones(len(lists)))
+            return Target(lists.softmax(below)[0], np.ones(len(lists)), True)
         gain = relative_gains(y, lists)
         total = lists.sum(gain)
         some = total > 0
-        return Target(
-            gain / lists.expand(np.where(some, total, 1.0)), some.astype(np.float64)
-        )
+        probabilities = gain / lists.expand(np.where(some, total, 1.0))
+        return Target(probabilities, some.astype(np.float64), bool(some.all()))
 
     def value_and_gradient(
         self, scores: Floats, prepared: Target, lists: Lists
     ) -> tuple[Floats, Floats]:
         """Return values (n_lists,) and the gradient in the scores (n_rows,)."""
-        gradient, log_sum_exp = lists.softmax(scores)
-        target, total = prepared
-        values = total * log_sum_exp - lists.sum(target * scores)
-        if not total.all():
+        target, total, complete = prepared
+        # Both terms of a value are 0 or more from here, so that nothing cancels.
+        below = scores - lists.expand(lists.max(scores))
+        behind = lists.sum(target * below)
+        gradient = np.exp(below, out=below)
+        sum_exp = lists.sum(gradient)
+        values = np.log(sum_exp)
+        gradient /= lists.expand(sum_exp)
+        if not complete:
+            values *= total
             gradient *= lists.expand(total)
         gradient -= target
+        values -= behind
         return values, gradient
 
     def hessian_product(
