@@ -288,7 +288,7 @@ class LinearObjective:
             else:
                 scores = X.dot(coef)
             result = self._of_block(block, scores, *given)
-            value += float(result[0] @ block.factors)
+            value += float(block.factors.dot(result[0]))
             if given:
                 in_extra += block.factors @ result[2]
             slope, factor = result[1], block.row_factors

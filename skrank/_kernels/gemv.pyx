@@ -9,7 +9,7 @@ from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from scipy.linalg import cython_blas
 
 cdef enum:
-    PIECE_BYTES = 1 << 20  # what was read last is multiplied first, while it is there
+    PIECE_BYTES = 1 << 18  # what was read last is multiplied first, while it is there
 
 # Of what the capsule of a SciPy built for long integers does not have.
 cdef bytes SIGNATURE = b"void (char *, int *, int *, "
