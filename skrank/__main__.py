@@ -3,49 +3,48 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import math
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
-import numpy as np
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank import linear_model
+from skrank._folds import FILES, N_LISTS, built_in, from_files
+from skrank._paper import (
+    TITLE,
+    feature_sets,
+    paper_rankers,
+    print_names,
+    print_paper,
+    protocol,
+    run_paper,
+)
+from skrank._settings import made, shown
 from skrank._table import (
     RANDOM_ORDER,
     WIDTH,
     describe,
     note,
     print_intervals,
+    print_kept,
     print_notes,
     print_table,
     say,
 )
-from skrank.datasets import load_letor, make_ranking
-from skrank.model_selection import QueryKFold, QueryShuffleSplit
-from skrank.model_selection._comparison import (
-    Fold,
-    Ranked,
-    compare,
-    cut_folds,
-    one_line,
-)
+from skrank.model_selection._comparison import Fold, compare, one_line
 from skrank.model_selection._named_metrics import Metric, list_metric, named_scorer
+from skrank.preprocessing import SecondOrderFeatures
 
 COLUMNS = ("err", "ndcg@1", "ndcg@5", "ndcg@10")
-N_LISTS = 2000
-LIST_SIZE = (5, 40)
-N_FEATURES = 40
-N_INFORMATIVE = 20
-LIST_EFFECT = 1.0
 POINTWISE = "Ridge() pointwise"
 
 DESCRIPTION = """\
@@ -65,12 +64,19 @@ examples:
   skrank train.txt                            cross-validation, 5 folds of whole lists
   skrank train.txt --cv 10 --metric err@10    10 folds, sorted by ERR at 10
   skrank train.txt --sparse --budget 600      many zeros; up to ten minutes a row
+  skrank S1 S2 S3 --cv files                  each file ranked by the others
+  skrank train.txt --second-order --paper     the experiment that PMOP comes from
 
 The table goes to standard output and progress to standard error. All measures are
 between 0 and 1 and larger is better. The row "(random order)" is what they are on
 average if rows are shuffled. Exit status: 0 done, 2 wrong option or file, 1 output
 cannot be written, 130 stopped by Ctrl-C.
 """
+PAPER_HELP = (
+    f"run {TITLE}: its rankers and ours, without a penalty unless --alpha gives one; "
+    "with --second-order on three sets of features, without products and with those "
+    "of centred and of raw features; differences are of the measure to sort by"
+)
 BUDGET_HELP = """\
 seconds of fitting that a row of the table may be expected to take, all folds together
 (default: %(default)g; inf for no limit). Before the first fit, a trial fit to at most
@@ -141,15 +147,21 @@ def _parser() -> Parser:
         allow_abbrev=False,
     )
     data = parser.add_argument_group("data")
-    data.add_argument("train", metavar="TRAIN", nargs="?", help="file to learn from")
+    data.add_argument(
+        "train",
+        metavar="TRAIN",
+        nargs="*",
+        help="file to learn from; the rows of several are joined",
+    )
     how = data.add_mutually_exclusive_group()
     how.add_argument("--test", metavar="FILE", help="file with the lists to rank")
     how.add_argument(
         "--cv",
         metavar="FOLDS",
-        type=_integer_from(2),
+        type=_folds_or_files,
         help="without --test: cut TRAIN into so many parts of whole lists, and rank "
-        "each by what is learned from the others (default: 5)",
+        'each by what is learned from the others (default: 5); "files": each TRAIN is '
+        "a part",
     )
     data.add_argument(
         "--sparse",
@@ -162,6 +174,15 @@ def _parser() -> Parser:
         action="store_true",
         help="take features as they are; otherwise each gets mean 0 and standard "
         "deviation 1 on the training part",
+    )
+    data.add_argument(
+        "--second-order",
+        metavar="THRESHOLD",
+        nargs="?",
+        type=_threshold,
+        const=0.15,
+        help="add the products of two features whose absolute correlation with the "
+        "label is above THRESHOLD on the training part (default: %(const)s)",
     )
     data.add_argument(
         "--lists",
@@ -226,6 +247,7 @@ def _parser() -> Parser:
         help="draws built-in data, folds, and what rankers draw (default: %(default)s)",
     )
     other = parser.add_argument_group("other")
+    other.add_argument("--paper", action="store_true", help=PAPER_HELP)
     other.add_argument("-q", "--quiet", action="store_true", help="no progress")
     other.add_argument(
         "--version", action="version", version=f"skrank {skrank.__version__}"
@@ -235,16 +257,8 @@ def _parser() -> Parser:
 
 def _run(parser: Parser, argv: Sequence[str] | None) -> None:
     args = parser.parse_args(argv)
-    if args.train is None:
-        for name in ("test", "cv", "sparse"):
-            if getattr(args, name):
-                parser.error(f"--{name} needs TRAIN, the file to learn from")
-    elif args.lists is not None:
-        parser.error("--lists is for built-in data, without TRAIN")
-    if args.n_jobs == 0:
-        parser.error("--n-jobs must be positive, or -1 for all cores")
-
-    folds, lines = _built_in(args) if args.train is None else _from_files(parser, args)
+    _refuse_contradictions(parser, args)
+    folds, lines = from_files(args, parser.error) if args.train else built_in(args)
     labels = [data.y for data in (folds[0].train, folds[0].test)]
     lowest = min(y.min() for y in labels)
     highest = max(y.max() for y in labels)
@@ -254,142 +268,161 @@ def _run(parser: Parser, argv: Sequence[str] | None) -> None:
     lines["Labels"] += f" ({source})"
     if args.empty_as_zero:
         lines["Labels"] += "; NDCG: lists without a relevant row are 0"
-    scaling = "divided by their standard deviation in training"
-    if not args.sparse:
-        scaling = "mean 0 and standard deviation 1 in training"
-    lines["Features"] = "as they are" if args.no_standardize else scaling
-    alpha = "the default of each" if args.alpha is None else f"{args.alpha:g}"
-    lines["Fits"] = f"alpha: {alpha}; budget: {args.budget:g} s a row (--budget)"
+    lines["Features"] = _features(args)
 
     columns = list(COLUMNS)
     if args.metric not in columns:
         columns.append(args.metric)
-    rankers = _rankers(args.alpha, args.n_jobs, args.seed)
-    scaler = StandardScaler(copy=False, with_mean=not args.sparse)
-    progress = _Progress(len(rankers), len(folds), args.quiet)
-    say(f"skrank {skrank.__version__}: which ranker does best on lists not seen?\n")
+    metrics = {name: _metric(name, max_grade, args.empty_as_zero) for name in columns}
+    if args.second_order is not None and min(map(_n_training_rows, folds)) < 2:
+        parser.error("--second-order needs at least two rows to learn from")
+    with warnings.catch_warnings():
+        # That nothing is kept stands below the table.
+        warnings.filterwarnings("ignore", message=".* products of features is correl")
+        try:
+            (_paper if args.paper else _compare_all)(args, folds, lines, metrics)
+        except MemoryError:
+            parser.error("the products do not fit into memory; raise --second-order")
+    if not args.train:
+        say("")
+        note("Your own data: skrank TRAIN --test FILE; see skrank --help.")
+
+
+def _refuse_contradictions(parser: Parser, args: argparse.Namespace) -> None:
+    """Stop at options that do not go together."""
+    if not args.train:
+        for name in ("test", "cv", "sparse"):
+            if getattr(args, name):
+                parser.error(f"--{name} needs TRAIN, the file to learn from")
+    elif args.lists is not None:
+        parser.error("--lists is for built-in data, without TRAIN")
+    if args.cv == FILES and len(args.train) < 2:
+        parser.error("--cv files needs two or more files TRAIN")
+    if args.n_jobs == 0:
+        parser.error("--n-jobs must be positive, or -1 for all cores")
+    if args.paper and args.no_standardize:
+        parser.error("--paper standardises; leave out --no-standardize")
+    if args.paper and args.intervals:
+        parser.error("--paper shows its own intervals; leave out --intervals")
+
+
+def _features(args: argparse.Namespace) -> str:
+    """Say what is done with features."""
+    text = "divided by their standard deviation in training"
+    if not args.sparse:
+        text = "mean 0 and standard deviation 1 in training"
+    if args.no_standardize:
+        text = "as they are"
+    if args.second_order is None:
+        return text
+    if args.paper:
+        text += (
+            '; also with products of two centred ("+ centred") or raw ("+ raw") ones'
+        )
+    else:
+        text += "; with products of two centred ones"
+    return text + (
+        " whose absolute correlation with the label in training is above "
+        f"{args.second_order:g}"
+    )
+
+
+def _n_training_rows(fold: Fold) -> int:
+    return len(fold.train.y if fold.train_rows is None else fold.train_rows)
+
+
+def _begin(args: argparse.Namespace, title: str, lines: dict[str, str]) -> None:
+    """Print what is about to be done."""
+    lines["Fits"] += f"; budget: {args.budget:g} s a row (--budget)"
+    say(f"skrank {skrank.__version__}: {title}\n")
     describe(lines)
     sys.stdout.flush()
+
+
+def _compare_all(
+    args: argparse.Namespace,
+    folds: list[Fold],
+    lines: dict[str, str],
+    metrics: dict[str, Metric],
+) -> None:
+    """Compare every ranker of the package, and print one table."""
+    rankers = _rankers(args.alpha, args.n_jobs, args.seed)
+    transformer = StandardScaler(copy=False, with_mean=not args.sparse)
+    if args.no_standardize:
+        transformer = None
+    if args.second_order is not None:
+        transformer = SecondOrderFeatures(
+            args.second_order, standardize=not args.no_standardize
+        )
+    alpha = "the default of each" if args.alpha is None else f"{args.alpha:g}"
+    lines["Fits"] = f"alpha: {alpha}"
+    _begin(args, "which ranker does best on lists not seen?", lines)
+    progress = _Progress(len(rankers), len(folds), args.quiet)
+    learned: list[Any] = []
     try:
         comparison = compare(
             rankers,
             folds,
-            {name: _metric(name, max_grade, args.empty_as_zero) for name in columns},
-            transformer=None if args.no_standardize else scaler,
+            metrics,
+            transformer=transformer,
+            learned=learned.append,
             budget=args.budget,
             progress=progress,
             random_state=args.seed,
         )
     finally:
         progress.end()
+    columns = list(metrics)
     say("")
     print_table(comparison, columns, args.metric, len(folds))
+    if args.second_order is not None:
+        print_kept("", learned)
     print_notes(comparison, columns)
     if args.intervals:
         comparison = replace(comparison, reference=POINTWISE, random_state=args.seed)
         print_intervals(comparison, args.metric)
-    if args.train is None:
-        say("")
-        note("Your own data: skrank TRAIN --test FILE; see skrank --help.")
 
 
-def _built_in(args: argparse.Namespace) -> tuple[list[Fold], dict[str, str]]:
-    """Draw data, and return them as one fold, with a description."""
-    data = Ranked(
-        *make_ranking(
-            args.lists or N_LISTS,
-            list_size=LIST_SIZE,
-            n_features=N_FEATURES,
-            n_informative=N_INFORMATIVE,
-            list_effect=LIST_EFFECT,
+def _paper(
+    args: argparse.Namespace,
+    folds: list[Fold],
+    lines: dict[str, str],
+    metrics: dict[str, Metric],
+) -> None:
+    """Run the paper's experiment, and print its tables."""
+    rankers = paper_rankers(args.alpha, args.n_jobs, args.seed)
+    sets = feature_sets(args.second_order, with_mean=not args.sparse)
+    lines["Fits"] = protocol(rankers)
+    _begin(args, TITLE, lines)
+    print_names()
+    sys.stdout.flush()
+    progress = _Progress(len(rankers), len(folds), args.quiet)
+    try:
+        found, learned = run_paper(
+            rankers,
+            sets,
+            folds,
+            metrics,
+            progress,
+            budget=args.budget,
             random_state=args.seed,
         )
-    )
-    splitter = QueryShuffleSplit(1, test_size=0.5, random_state=args.seed)
-    (fold,) = cut_folds(data, splitter)
-    fold = Fold(*fold.parts())
-    return [fold], {
-        "Data": "built in, drawn by skrank.datasets.make_ranking: "
-        f"{N_INFORMATIVE} of {N_FEATURES} features matter, and lists differ in the "
-        "mean of their features, as queries do",
-        "Training": _size(fold.train),
-        "Test": _size(fold.test),
-    }
-
-
-def _from_files(
-    parser: Parser, args: argparse.Namespace
-) -> tuple[list[Fold], dict[str, str]]:
-    """Read files, and return folds with a description."""
-    paths = [args.train] if args.test is None else [args.train, args.test]
-    try:
-        parts = [Ranked(*part) for part in load_letor(paths, sparse=args.sparse)]
-    except OSError as error:
-        name = error.filename or " or ".join(paths)
-        parser.error(f"cannot read {name}: {error.strerror or error}")
-    except ValueError as error:
-        parser.error(str(error))
-    except MemoryError:
-        parser.error("the files do not fit into memory; try --sparse")
-    if parts[0].X.shape[1] == 0:
-        parser.error(f"{' and '.join(paths)}: no row has a feature")
-    if len(parts) == 2:
-        ids = [set(part.groups.tolist()) for part in parts]
-        known = len(ids[0] & ids[1])
-        remark = (
-            f"; {known:,} of these lists have ids that are in TRAIN" if known else ""
-        )
-        return [Fold(*parts)], {
-            "Training": f"{args.train}: {_size(parts[0])}",
-            "Test": f"{args.test}: {_size(parts[1])}{remark}",
-        }
-    n_folds = args.cv or 5
-    splitter = QueryKFold(n_folds, shuffle=True, random_state=args.seed)
-    try:
-        folds = cut_folds(parts[0], splitter)
-    except ValueError:
-        n_lists = _counted(len(np.unique(parts[0].groups)), "list")
-        parser.error(
-            f"{args.train} has {n_lists}, too few for {n_folds} folds; give --cv or "
-            "--test"
-        )
-    by_default = (
-        "" if args.cv else " by default, since neither --test nor --cv is given"
-    )
-    return folds, {
-        "Data": f"{args.train}: {_size(parts[0])}",
-        "Test": f"{n_folds} folds of whole lists{by_default}: each list is ranked by "
-        "what was learned from the other folds",
-    }
-
-
-def _size(data: Ranked) -> str:
-    n_rows, n_features = data.X.shape
-    n_lists = len(np.unique(data.groups))
-    counts = ((n_lists, "list"), (n_rows, "row"), (n_features, "feature"))
-    return ", ".join(_counted(n, what) for n, what in counts)
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}{'s' * (n != 1)}"
+    finally:
+        progress.end()
+    found = {k: replace(one, random_state=args.seed) for k, one in found.items()}
+    print_paper(found, learned, list(metrics), args.metric, len(folds))
 
 
 def _rankers(alpha: float | None, n_jobs: int, seed: int) -> dict[str, Any]:
     """Return the settings that the package's rankers declare, and two yardsticks."""
     rankers: dict[str, Any] = {}
+    common: dict[str, Any] = {"n_jobs": n_jobs, "random_state": seed}
+    if alpha is not None:
+        common["alpha"] = alpha
     for name in linear_model.__all__:
         ranker = getattr(linear_model, name)
-        known = inspect.signature(ranker).parameters
-        common = {"n_jobs": n_jobs, "random_state": seed}
-        if alpha is not None:
-            common["alpha"] = alpha
-        common = {key: value for key, value in common.items() if key in known}
         for settings in getattr(ranker, "_compared", ()):
-            shown = ", ".join(
-                f'{key}="{value}"' if isinstance(value, str) else f"{key}={value}"
-                for key, value in settings.items()
-            )
-            rankers[f"{name}({shown})"] = ranker(**common | settings)
+            rankers[shown(ranker, settings)] = made(ranker, settings, **common)
     rankers[POINTWISE] = Ridge(random_state=seed)
     # A constant score ties all rows, and ties count by their average over orders.
     rankers[RANDOM_ORDER] = DummyRegressor()
@@ -415,6 +448,23 @@ def _metric_name(text: str) -> str:
     if not re.fullmatch(r"(ndcg|err)(@[1-9]\d{0,8})?|pairwise_accuracy", name):
         raise argparse.ArgumentTypeError(f"{text!r} is not one of {_metric_names()}")
     return name
+
+
+def _folds_or_files(text: str) -> int | str:
+    return FILES if text == FILES else _integer_from(2)(text)
+
+
+def _threshold(text: str) -> float:
+    """Return a correlation, or raise for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of at least 0 and below 1; files stand before it"
+        )
+    return value
 
 
 def _integer_from(smallest: int, largest: int | None = None) -> Callable[[str], int]:
