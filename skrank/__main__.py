@@ -19,15 +19,8 @@ from sklearn.preprocessing import StandardScaler
 import skrank
 from skrank import linear_model
 from skrank._folds import FILES, N_LISTS, built_in, from_files
-from skrank._paper import (
-    TITLE,
-    feature_sets,
-    paper_rankers,
-    print_names,
-    print_paper,
-    protocol,
-    run_paper,
-)
+from skrank._paper import TITLE, feature_sets, paper_rankers, protocol, run_paper
+from skrank._paper_tables import print_names, print_paper
 from skrank._settings import made, shown
 from skrank._table import (
     RANDOM_ORDER,
@@ -410,7 +403,7 @@ def _paper(
     finally:
         progress.end()
     found = {k: replace(one, random_state=args.seed) for k, one in found.items()}
-    print_paper(found, learned, list(metrics), args.metric, len(folds))
+    print_paper(found, learned, list(metrics), args.metric)
 
 
 def _rankers(alpha: float | None, n_jobs: int, seed: int) -> dict[str, Any]:
@@ -422,7 +415,7 @@ def _rankers(alpha: float | None, n_jobs: int, seed: int) -> dict[str, Any]:
     for name in linear_model.__all__:
         ranker = getattr(linear_model, name)
         for settings in getattr(ranker, "_compared", ()):
-            rankers[shown(ranker, settings)] = made(ranker, settings, **common)
+            rankers[shown(name, settings)] = made(ranker, settings, **common)
     rankers[POINTWISE] = Ridge(random_state=seed)
     # A constant score ties all rows, and ties count by their average over orders.
     rankers[RANDOM_ORDER] = DummyRegressor()
@@ -512,7 +505,7 @@ class _Progress:
 
     def __call__(self, fold: int, name: str) -> None:
         """Show which fit begins."""
-        if fold != self.fold:
+        if fold != self.fold or self.done == self.total:
             self.fold, self.done = fold, 0
         self.done += 1
         where = f" of fold {fold + 1}/{self.n_folds}" if self.n_folds > 1 else ""

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def shown(ranker: type, settings: Mapping[str, Any]) -> str:
+def shown(name: str, settings: Mapping[str, Any]) -> str:
     """Return how a ranker with these settings is written."""
     texts = (
         f'{key}="{value}"' if isinstance(value, str) else f"{key}={value}"
         for key, value in settings.items()
     )
-    return f"{ranker.__name__}({', '.join(texts)})"
+    return f"{name}({', '.join(texts)})"
 
 
 def made(ranker: type, settings: Mapping[str, Any], **common: Any) -> Any:

@@ -18,7 +18,7 @@ from skrank.model_selection._report import (
     numbered_notes,
     wrapped,
 )
-from skrank.model_selection._result import RankerComparison, RankerResult, n_undefined
+from skrank.model_selection._result import RankerComparison, n_undefined
 from skrank.preprocessing import SecondOrderFeatures
 
 RANDOM_ORDER = "(random order)"  # the row that is no fit
@@ -52,22 +52,19 @@ def print_table(
 ) -> None:
     """Print one row a ranker, best first."""
     results = comparison.results
-    by = {
-        name: np.nan_to_num(result.mean(sort_by), nan=-1.0)
-        for name, result in results.items()
-    }
+    means = {name: result.mean(sort_by) for name, result in results.items()}
+    names = sorted(results, key=lambda name: -np.nan_to_num(means[name], nan=-1.0))
     cells = metric_cells(comparison, columns)
     marked = marked_names(comparison)
-    rows = [
-        (marked[name], [*cells[name], f"{seconds(name, results[name])} "])
-        for name in sorted(results, key=lambda name: -by[name])
-    ]
+    rows = []
+    for name in names:
+        timed = results[name].problem is None and name != RANDOM_ORDER
+        seconds = f"{sum(results[name].seconds):.3f} " if timed else "- "
+        rows.append((marked[name], [*cells[name], seconds]))
     print_rows("ranker", [f"{heading(name)} " for name in columns] + ["fit (s) "], rows)
     say("")
-    note(
-        f"Sorted by {heading(sort_by)}; {STARS} fit (s): seconds of fitting"
-        f"{all_together(n_folds)}."
-    )
+    folds = f", all {n_folds} folds together" if n_folds > 1 else ""
+    note(f"Sorted by {heading(sort_by)}; {STARS} fit (s): seconds of fitting{folds}.")
 
 
 def metric_cells(
@@ -82,17 +79,6 @@ def metric_cells(
         ]
         for name, result in comparison.results.items()
     }
-
-
-def seconds(name: str, result: RankerResult) -> str:
-    """Return how long all fits of a ranker took."""
-    timed = result.problem is None and name != RANDOM_ORDER
-    return f"{sum(result.seconds):.3f}" if timed else "-"
-
-
-def all_together(n_folds: int) -> str:
-    """Say that times are those of all folds, where there are several."""
-    return f", all {n_folds} folds together" if n_folds > 1 else ""
 
 
 def print_rows(

@@ -398,6 +398,14 @@ def test_without_budget_nothing_is_fitted(run):
         (["--seed", "-1"], "--seed: '-1' is not an integer of at least 0"),
         (["--seed", "4294967296"], "at most 4294967295"),
         (["--n-jobs", "0"], "--n-jobs must be positive"),
+        (["good.txt", "--cv", "files"], "--cv files needs two or more files TRAIN"),
+        (["--cv", "files"], "--cv needs TRAIN"),
+        (["good.txt", "nowhere.txt"], "cannot read nowhere.txt"),
+        (["--second-order", "1"], "'1' is not a number of at least 0 and below 1"),
+        (["--second-order", "good.txt"], "files stand before it"),
+        (["one.txt", "--test", "good.txt", "--second-order"], "at least two rows"),
+        (["--paper", "--no-standardize"], "leave out --no-standardize"),
+        (["--paper", "--intervals"], "leave out --intervals"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
     ],
 )
@@ -437,7 +445,8 @@ def test_help_names_every_option_and_exits_0(capsys):
     assert (stop.value.code, printed.err) == (0, "")
     for option in (
         "TRAIN --test --cv --sparse --no-standardize --lists --metric --max-grade "
-        "--alpha --budget --n-jobs --seed --quiet --version examples: seconds"
+        "--alpha --budget --n-jobs --seed --quiet --version examples: seconds "
+        "--second-order --paper"
     ).split():
         assert option in printed.out
 
