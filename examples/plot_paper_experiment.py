@@ -50,7 +50,7 @@ rankers = {
     "Rank Regress": RankRegressionRanker("labels", **rules),
     "RankNet": RankNetRanker(**rules),
     "Ranking SVM": RankSVMRanker("linear", **rules),
-    "ListMLE, random ties": ListMLERanker("random", random_state=0, **rules),
+    "ListMLE, random order": ListMLERanker("random", random_state=0, **rules),
     "ListMLE, Efron (ours)": ListMLERanker(**rules),
     "PairTies-D": DavidsonRanker(**rules),
     "PairTies-RK": RaoKupperRanker(**rules),

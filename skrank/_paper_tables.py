@@ -62,7 +62,7 @@ def print_paper(
         (name, [_seconds(one.results[name]) for one in found.values()])
         for name in found[FIRST].results
     ]
-    print_rows("ranker", list(found), times)
+    print_rows(list(found), times)
     say("")
     note("Seconds of a fit, median of the folds.")
     if metric in together.metrics:
@@ -97,7 +97,7 @@ def _print_by_set(heads: list[str], cells: Mapping[str, list[str]]) -> None:
         name = row[:NAME]
         rows.append((row if name != last else " " * NAME + row[NAME:], numbers))
         last = name
-    print_rows("ranker", heads, rows)
+    print_rows(heads, rows)
 
 
 def _print_differences(found: Mapping[str, RankerComparison], metric: str) -> None:

@@ -61,7 +61,7 @@ def print_table(
         timed = results[name].problem is None and name != RANDOM_ORDER
         seconds = f"{sum(results[name].seconds):.3f} " if timed else "- "
         rows.append((marked[name], [*cells[name], seconds]))
-    print_rows("ranker", [f"{heading(name)} " for name in columns] + ["fit (s) "], rows)
+    print_rows([f"{heading(name)} " for name in columns] + ["fit (s) "], rows)
     say("")
     folds = f", all {n_folds} folds together" if n_folds > 1 else ""
     note(f"Sorted by {heading(sort_by)}; {STARS} fit (s): seconds of fitting{folds}.")
@@ -81,10 +81,8 @@ def metric_cells(
     }
 
 
-def print_rows(
-    first: str, heads: list[str], rows: Sequence[tuple[str, list[str]]]
-) -> None:
-    """Print names and cells below heads; a name that is too long takes more lines."""
+def print_rows(heads: list[str], rows: Sequence[tuple[str, list[str]]]) -> None:
+    """Print rankers and cells below heads; a name that is too long takes more lines."""
     widths = [
         1 + max(map(len, column))
         for column in zip(heads, *(cells for _, cells in rows), strict=True)
@@ -92,7 +90,7 @@ def print_rows(
     rights = [_right(cells, widths) for cells in (heads, *(cells for _, cells in rows))]
     width = max(map(len, rights))
     longest = min(max(len(name) for name, _ in rows), WIDTH - width)
-    say(first.ljust(longest) + rights[0])
+    say("ranker".ljust(longest) + rights[0])
     say("-" * (longest + width))
     for (name, _), right in zip(rows, rights[1:], strict=True):
         *above, last = textwrap.wrap(name, longest, subsequent_indent="  ")

@@ -64,11 +64,11 @@ def tables_of(printed):
 
 def rows_of(lines, ranker):
     """Return what stands behind a ranker's name, in as many lines as it has."""
-    names = [line[:24].strip() for line in lines]
+    names = [line[:22].strip() for line in lines]
     first = names.index(ranker)
     rest = names[first + 1 :]
     last = next((i for i, name in enumerate(rest) if name), len(rest)) + first + 1
-    return [line[24:] for line in lines[first:last]]
+    return [line[22:] for line in lines[first:last]]
 
 
 def numbers(text):
@@ -231,6 +231,19 @@ def test_nothing_kept_is_a_count_of_0(run, files):
     assert "Products kept, of 10: 0.\n" in out
 
 
+def test_products_that_do_not_fit_into_memory_are_told(files, monkeypatch, capsys):
+    def too_large(self, X):
+        raise MemoryError
+
+    monkeypatch.setattr(SecondOrderFeatures, "transform", too_large)
+    with pytest.raises(SystemExit) as stop:
+        main(["-q", files[0], "--second-order"])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == (
+        "skrank: error: the products do not fit into memory; raise --second-order\n"
+    )
+
+
 def test_several_files_are_joined(run, files, tmp_path):
     together = tmp_path / "all.txt"
     together.write_text("".join(Path(path).read_text() for path in files))
@@ -253,7 +266,7 @@ def test_lists_of_more_than_one_file_are_counted(run, files):
 
 def test_built_in_data_and_no_budget_give_dashes_with_a_reason(run):
     out = run("--lists", 20, "--paper", "--second-order", "--budget", 0)
-    assert {tuple(line[24:].split()[-4:]) for line in tables_of(out)[0]} == {("-",) * 4}
+    assert {tuple(line[22:].split()[-4:]) for line in tables_of(out)[0]} == {("-",) * 4}
     assert "over the budget of 0 s" in " ".join(out.split())
     assert "Differences" not in out
 
