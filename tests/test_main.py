@@ -49,20 +49,6 @@ def files(tmp_path):
     return train, test
 
 
-@pytest.fixture
-def run(capsys):
-    """Run the command in this process; returns what it printed."""
-
-    def run(*arguments):
-        assert main(["-q", *map(str, arguments)]) == 0
-        printed = capsys.readouterr()
-        assert printed.err == ""
-        assert max(map(len, printed.out.splitlines())) <= 88
-        return printed.out
-
-    return run
-
-
 def table_lines(printed):
     """Return the lines of the table, below its head, one for each ranker."""
     head, rule, *lines = printed.split("\n\n")[2].splitlines()
