@@ -99,12 +99,18 @@ def run_paper(
             metrics,
             transformer=transformer,
             learned=learned[name].append,
-            progress=lambda fold, ranker, n=name: progress(fold, f"{ranker}, {n}"),
+            progress=_with_features(progress, name),
             **options,
         )
         results = {key: _as_asked(one) for key, one in comparison.results.items()}
         found[name] = replace(comparison, results=results)
     return found, learned
+
+
+def _with_features(
+    progress: Callable[[int, str], None], features: str
+) -> Callable[[int, str], None]:
+    return lambda fold, ranker: progress(fold, f"{ranker}, {features}")
 
 
 def _as_asked(result: RankerResult) -> RankerResult:

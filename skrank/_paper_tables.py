@@ -133,10 +133,10 @@ def _differences(
     metric: str,
 ) -> dict[str, str]:
     """Return the difference of each from a reference, and its interval."""
-    shown = {name: one for name, one in results.items() if metric in one.values}
-    if not shown:
+    ranked = {name: one for name, one in results.items() if metric in one.values}
+    if not ranked:
         return {}
-    comparison = replace(like, results=shown, reference=reference)
+    comparison = replace(like, results=ranked, reference=reference)
     found = {
         name: statistics.difference
         for name, statistics in comparison.statistics(metric).items()
