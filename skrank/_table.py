@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,8 +19,13 @@ from skrank.model_selection._report import (
     wrapped,
 )
 from skrank.model_selection._result import RankerComparison, n_undefined
+from skrank.preprocessing import SecondOrderFeatures
 
 RANDOM_ORDER = "(random order)"  # the row that is no fit
+STARS = (
+    "larger is better. * best of the column, ~ less than two standard errors (of "
+    "differences list by list) behind it."
+)
 
 
 def heading(name: str) -> str:
@@ -46,42 +51,52 @@ def print_table(
     comparison: RankerComparison, columns: list[str], sort_by: str, n_folds: int
 ) -> None:
     """Print one row a ranker, best first."""
-    means = {
-        name: [result.mean(metric) for metric in columns]
-        for name, result in comparison.results.items()
-    }
-    by = columns.index(sort_by)
-    names = sorted(means, key=lambda name: -np.nan_to_num(means[name][by], nan=-1.0))
-    titles = [heading(name) for name in columns]
-    widths = [max(len(title), 6) + 2 for title in titles] + [9]
-    stars = [_stars(comparison, metric) for metric in columns]
+    results = comparison.results
+    means = {name: result.mean(sort_by) for name, result in results.items()}
+    names = sorted(results, key=lambda name: -np.nan_to_num(means[name], nan=-1.0))
+    cells = metric_cells(comparison, columns)
     marked = marked_names(comparison)
     rows = []
     for name in names:
-        result = comparison.results[name]
-        cells = [
-            ("-" if math.isnan(mean) else f"{mean:.4f}") + star.get(name, " ")
-            for mean, star in zip(means[name], stars, strict=True)
+        timed = results[name].problem is None and name != RANDOM_ORDER
+        seconds = f"{sum(results[name].seconds):.3f} " if timed else "- "
+        rows.append((marked[name], [*cells[name], seconds]))
+    print_rows([f"{heading(name)} " for name in columns] + ["fit (s) "], rows)
+    say("")
+    folds = f", all {n_folds} folds together" if n_folds > 1 else ""
+    note(f"Sorted by {heading(sort_by)}; {STARS} fit (s): seconds of fitting{folds}.")
+
+
+def metric_cells(
+    comparison: RankerComparison, columns: list[str]
+) -> dict[str, list[str]]:
+    """Return the means of each ranker, each with its mark behind it."""
+    stars = {metric: _stars(comparison, metric) for metric in columns}
+    return {
+        name: [
+            ("-" if math.isnan(mean) else f"{mean:.4f}") + stars[metric].get(name, " ")
+            for metric, mean in zip(columns, map(result.mean, columns), strict=True)
         ]
-        timed = result.problem is None and name != RANDOM_ORDER
-        cells.append(f"{sum(result.seconds):.3f} " if timed else "- ")
-        rows.append((marked[name], _right(cells, widths)))
-    longest = min(max(len(name) for name, _ in rows), WIDTH + 1 - sum(widths))
-    heads = _right([f"{title} " for title in [*titles, "fit (s)"]], widths)
-    say("ranker".ljust(longest) + heads)
-    say("-" * (longest + sum(widths) - 1))
-    for name, right in rows:
+        for name, result in comparison.results.items()
+    }
+
+
+def print_rows(heads: list[str], rows: Sequence[tuple[str, list[str]]]) -> None:
+    """Print rankers and cells below heads; a name that is too long takes more lines."""
+    widths = [
+        1 + max(map(len, column))
+        for column in zip(heads, *(cells for _, cells in rows), strict=True)
+    ]
+    rights = [_right(cells, widths) for cells in (heads, *(cells for _, cells in rows))]
+    width = max(map(len, rights))
+    longest = min(max(len(name) for name, _ in rows), WIDTH - width)
+    say("ranker".ljust(longest) + rights[0])
+    say("-" * (longest + width))
+    for (name, _), right in zip(rows, rights[1:], strict=True):
         *above, last = textwrap.wrap(name, longest, subsequent_indent="  ")
         for line in above:
             say(line)
         say(last.ljust(longest) + right)
-    say("")
-    folds = f", all {n_folds} folds together" if n_folds > 1 else ""
-    note(
-        f"Sorted by {heading(sort_by)}; larger is better. * best of the column, ~ less "
-        "than two standard errors (of differences list by list) behind it. "
-        f"fit (s): seconds of fitting{folds}."
-    )
 
 
 def _right(cells: list[str], widths: list[int]) -> str:
@@ -158,6 +173,13 @@ def print_intervals(comparison: RankerComparison, metric: str) -> None:
         say(metric_table(comparison, metric, heading(metric), fit_times=False))
         say("")
         note(interval_text(comparison))
+
+
+def print_kept(where: str, fitted: Sequence[SecondOrderFeatures]) -> None:
+    """Print how many products each fold has."""
+    counts = ", ".join(f"{len(one.pairs_):,}" for one in fitted)
+    folds = ", fold by fold" if len(fitted) > 1 else ""
+    note(f"Products kept{where}, of {fitted[0].n_candidates_:,}{folds}: {counts}.")
 
 
 def note(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Fixtures that more than one folder of tests uses."""
+"""Fixtures that more than one file of tests uses."""
 
 import os
 from pathlib import Path
@@ -14,3 +14,18 @@ def shared():
     if not folder.is_dir():
         pytest.skip(f"no reference data at {folder}")
     return folder
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the shell command in this process; returns what it printed."""
+    from skrank.__main__ import main
+
+    def run(*arguments):
+        assert main(["-q", *map(str, arguments)]) == 0
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        assert max(map(len, printed.out.splitlines())) <= 88
+        return printed.out
+
+    return run

@@ -38,9 +38,22 @@ ARROWS["model_selection"] = (*ARROWS["linear_model"], "linear_model")
 ARROWS["inspection"] = (*ARROWS["model_selection"], "model_selection")
 EVERYTHING_ELSE = (*ARROWS, "")  # "" is skrank itself
 ARROWS["neural"] = EVERYTHING_ELSE
-SHELL = ("_table", "__main__")
-ARROWS["_table"] = (*BOTTOM, "model_selection")
-ARROWS["__main__"] = (*EVERYTHING_ELSE, "neural", "_table")
+SHELL = (
+    "_settings",
+    "_table",
+    "_folds",
+    "_paper",
+    "_paper_tables",
+    "_options",
+    "__main__",
+)
+ARROWS["_settings"] = ()
+ARROWS["_table"] = (*BOTTOM, "model_selection", "preprocessing")
+ARROWS["_folds"] = (*BOTTOM, "datasets", "model_selection")
+ARROWS["_paper"] = (*ARROWS["_table"], "linear_model", "_settings")
+ARROWS["_paper_tables"] = (*ARROWS["_table"], "_settings", "_table", "_paper")
+ARROWS["_options"] = (*BOTTOM, "", "model_selection", "_folds", "_paper")
+ARROWS["__main__"] = (*EVERYTHING_ELSE, "neural", *SHELL)
 # skrank/__init__.py lists public names, so it may import all but the shell command.
 ARROWS[""] = tuple(unit for unit in ARROWS if unit not in SHELL)
 

@@ -49,20 +49,6 @@ def files(tmp_path):
     return train, test
 
 
-@pytest.fixture
-def run(capsys):
-    """Run the command in this process; returns what it printed."""
-
-    def run(*arguments):
-        assert main(["-q", *map(str, arguments)]) == 0
-        printed = capsys.readouterr()
-        assert printed.err == ""
-        assert max(map(len, printed.out.splitlines())) <= 88
-        return printed.out
-
-    return run
-
-
 def table_lines(printed):
     """Return the lines of the table, below its head, one for each ranker."""
     head, rule, *lines = printed.split("\n\n")[2].splitlines()
@@ -398,6 +384,14 @@ def test_without_budget_nothing_is_fitted(run):
         (["--seed", "-1"], "--seed: '-1' is not an integer of at least 0"),
         (["--seed", "4294967296"], "at most 4294967295"),
         (["--n-jobs", "0"], "--n-jobs must be positive"),
+        (["good.txt", "--cv", "files"], "--cv files needs two or more files TRAIN"),
+        (["--cv", "files"], "--cv needs TRAIN"),
+        (["good.txt", "nowhere.txt"], "cannot read nowhere.txt"),
+        (["--second-order", "1"], "'1' is not a number of at least 0 and below 1"),
+        (["--second-order", "good.txt"], "files stand before it"),
+        (["one.txt", "--test", "good.txt", "--second-order"], "at least two rows"),
+        (["--paper", "--no-standardize"], "leave out --no-standardize"),
+        (["--paper", "--intervals"], "leave out --intervals"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
     ],
 )
@@ -437,7 +431,8 @@ def test_help_names_every_option_and_exits_0(capsys):
     assert (stop.value.code, printed.err) == (0, "")
     for option in (
         "TRAIN --test --cv --sparse --no-standardize --lists --metric --max-grade "
-        "--alpha --budget --n-jobs --seed --quiet --version examples: seconds"
+        "--alpha --budget --n-jobs --seed --quiet --version examples: seconds "
+        "--second-order --paper"
     ).split():
         assert option in printed.out
 

@@ -118,6 +118,7 @@ def compare(
     metrics: Mapping[str, Metric],
     *,
     transformer: Any = None,
+    learned: Callable[[Any], None] | None = None,
     budget: float = np.inf,
     progress: Callable[[int, str], None] | None = None,
     random_state: int = 0,
@@ -139,7 +140,10 @@ def compare(
         :func:`~skrank.metrics.list_labels`, and raises ValueError for labels to
         which it does not apply.
     transformer : transformer, default=None
-        Fitted to each training part, for all rankers alike; not timed.
+        Fitted to features and labels of each training part, for all rankers alike;
+        not timed.
+    learned : callable, default=None
+        Called with the fitted transformer of each fold.
     budget : float, default=inf
         Seconds of fitting, all folds together, that a ranker may be expected to
         take; those expected to take more are left out.
@@ -163,7 +167,13 @@ def compare(
     # Pipelines and searches hand groups on only while routing is on.
     with sklearn.config_context(enable_metadata_routing=True):
         for number, fold in enumerate(folds):
-            train, test = _transformed(transformer, *fold.parts())
+            train, test = fold.parts()
+            if transformer is not None:
+                fitted = clone(transformer)
+                train = train._replace(X=fitted.fit_transform(train.X, train.y))
+                test = test._replace(X=fitted.transform(test.X))
+                if learned is not None:
+                    learned(fitted)
             shared = SharedSort(test)
             lists.append(shared.labels)
             refused |= _refusals(metrics, shared)
@@ -225,19 +235,6 @@ def _mean_of_tests(values: Floats, tests: Grouping) -> Floats:
 def _sorted_labels(tests: Grouping) -> NDArray:
     order = tests.label_order()
     return tests.labels if order is None else tests.labels[order]
-
-
-def _transformed(
-    transformer: Any, train: Ranked, test: Ranked
-) -> tuple[Ranked, Ranked]:
-    """Return both parts with features transformed as the training part teaches."""
-    if transformer is None:
-        return train, test
-    fitted = clone(transformer).fit(train.X)
-    return (
-        train._replace(X=fitted.transform(train.X)),
-        test._replace(X=fitted.transform(test.X)),
-    )
 
 
 def _refusals(metrics: Mapping[str, Metric], test: SharedSort) -> dict[str, str]:

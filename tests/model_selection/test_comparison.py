@@ -15,6 +15,7 @@ from skrank.linear_model import RankNetRanker
 from skrank.metrics import list_labels, ndcg_score
 from skrank.model_selection import QueryKFold, _comparison
 from skrank.model_selection._comparison import Fold, Ranked, compare, cut_folds
+from skrank.preprocessing import SecondOrderFeatures
 
 
 def ndcg(y, scores, groups):
@@ -83,6 +84,28 @@ def test_a_pipeline_is_given_groups_and_equals_the_shared_transformer(data):
     np.testing.assert_array_equal(
         one.results["a"].values["ndcg"], two.results["a"].values["ndcg"]
     )
+
+
+def test_a_transformer_learns_from_labels_and_is_handed_out_fold_by_fold(data):
+    folds = cut_folds(data, QueryKFold(3))
+    inside = {"a": make_pipeline(SecondOrderFeatures(0.01), RankNetRanker())}
+    one = compare(inside, folds, {"ndcg": ndcg})
+    learned = []
+    two = compare(
+        {"a": RankNetRanker()},
+        folds,
+        {"ndcg": ndcg},
+        transformer=SecondOrderFeatures(0.01),
+        learned=learned.append,
+    )
+    np.testing.assert_array_equal(
+        one.results["a"].values["ndcg"], two.results["a"].values["ndcg"]
+    )
+    for fold, fitted in zip(folds, learned, strict=True):
+        train, _ = fold.parts()
+        expected = SecondOrderFeatures(0.01).fit(train.X, train.y).pairs_
+        np.testing.assert_array_equal(fitted.pairs_, expected)
+    assert len(expected) > 0
 
 
 def test_what_it_is_given_stays_unfitted(data):
