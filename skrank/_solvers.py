@@ -128,7 +128,7 @@ def minimize_lbfgs(
     parameters = result.x / units
     problem = None
     if result.status == 1:
-        advice = f"Raise max_iter (now {max_iter}), scale X, or raise alpha."
+        advice = "Raise max_iter, scale X, or raise alpha."
     else:
         advice = "Scale X, raise alpha, or raise tol."
     failed = result.status != 0 and largest > tol
@@ -249,8 +249,7 @@ def minimize_by_smoothing(
     if problem is None and not near:
         problem = (
             f"{name} stopped with kinks rounded by {width:g}, which leaves the value "
-            f"up to {value - below.value:.2g} above the least. Raise max_iter (now "
-            f"{max_iter})."
+            f"up to {value - below.value:.2g} above the least. Raise max_iter."
         )
     return Solution(start, value, max_iter - left, problem)
 
