@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from numbers import Integral, Real
 
@@ -19,6 +18,7 @@ from skrank._features import constant_features
 from skrank._groups import find_groups, group_rows, list_weights, refuse_unknown
 from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
 from skrank._solvers import LAST_DIGITS, minimize_by_smoothing, minimize_lbfgs
+from skrank._warnings import warn
 from skrank.base import RankerMixin
 from skrank.losses import ListMLE, Loss
 from skrank.metrics import pairwise_accuracy_score
@@ -189,18 +189,16 @@ class LinearRanker(RankerMixin, BaseEstimator):
             else:
                 X = X[grouping.rows]
         if lists.sizes.max() == 1:
-            warnings.warn(
+            warn(
                 f"{name}.fit: no list has two rows, so there is nothing to rank and "
                 "all weights stay 0. Check groups.",
-                stacklevel=3,
             )
         constant = constant_features(X, lists, rows)
         if constant.any() and lists.sizes.max() > 1:
-            warnings.warn(
+            warn(
                 f"{name}.fit: {int(constant.sum())} of {len(constant)} features are "
                 "constant inside every list, so they cannot rank: their weights "
                 f"are 0. The first is column {int(np.argmax(constant))}.",
-                stacklevel=3,
             )
         loss = self._loss()
         y = loss.check_labels(y, lists)
@@ -220,13 +218,13 @@ class LinearRanker(RankerMixin, BaseEstimator):
         with objective.running():
             solution = self._solve(objective, objective_of)
         if solution.problem is not None:
-            warnings.warn(solution.problem, ConvergenceWarning, stacklevel=3)
+            warn(solution.problem, ConvergenceWarning)
         self.coef_ = solution.parameters[: X.shape[1]].copy()
         self.extra_ = solution.parameters[X.shape[1] :].copy()
         self.objective_ = solution.value
         self.n_iter_ = max(solution.n_iter, 1)
         if np.any(np.abs(self.extra_) >= loss.extra_limit):
-            warnings.warn(f"{name}.fit: {loss.at_limit(self.extra_)}", stacklevel=3)
+            warn(f"{name}.fit: {loss.at_limit(self.extra_)}")
         if self.alpha == 0 and self.coef_.any():
             self._warn_if_separated(objective, y, rows)
         return self
@@ -314,9 +312,8 @@ class LinearRanker(RankerMixin, BaseEstimator):
         of_list = lists.expand(np.arange(lists.n_lists))
         comparable = bool(np.any(lists.max(y) > lists.min(y)))
         if comparable and pairwise_accuracy_score(y, scores, of_list) == 1.0:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}.fit: with alpha=0 the fit puts every pair of "
                 "rows in order, so no finite weights are best: they grow until the "
                 "solver stops. Set alpha above 0.",
-                stacklevel=4,
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skrank._partitions import SubsetModel
 from skrank._solvers import LAST_DIGITS
 from skrank._stochastic import SampledObjective, ascend
+from skrank._warnings import warn
 from skrank.linear_model._linear import LinearRanker
 from skrank.linear_model._partition_model import PartitionModelMixin
 from skrank.losses import PMOP, ListMLE
@@ -214,12 +214,11 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
         decrease = objective(objective.start)[0] - best.value
         ended = first.problem is None and second.problem is None
         if ended and apart > OTHER_OPTIMUM * decrease:
-            warnings.warn(
+            warn(
                 "PMOPRanker.fit: the objective has several optima: it ends at "
                 f"{first.value:.6g} from zero weights and at {second.value:.6g} from "
                 "those of ListMLERanker. The lower is kept; there may be lower ones. "
                 "A larger alpha, or potential='geometric', makes it one.",
-                stacklevel=4,
             )
         return best
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from skrank._groups import Grouping, find_groups, group_rows, list_weights
 from skrank._inference import estimate, standard_errors
 from skrank._lists import Floats, Lists
 from skrank._objective import LinearObjective, is_memory_mapped
+from skrank._warnings import warn
 from skrank.linear_model._summary import FitSummary
 
 FEW_LISTS = 40
@@ -147,7 +147,7 @@ class ProbabilityModelMixin:
             )
         notes += self._approximations(objective)
         for alarm in alarms:
-            warnings.warn(f"{type(self).__name__}.summary: {alarm}", stacklevel=2)
+            warn(f"{type(self).__name__}.summary: {alarm}")
         if reason is not None:
             notes.append(f"No model-based standard errors: {reason}")
         penalty = 0.5 * objective.alpha * float(self.coef_ @ self.coef_)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from skrank._kernels.listwise import (
 )
 from skrank._kernels.marginal import marginal
 from skrank._lists import Floats, Indices, Levels, Lists
+from skrank._warnings import warn
 from skrank.losses.base import Loss
 
 TIES = ("order", "random", "breslow", "efron", "marginal")
@@ -177,11 +177,10 @@ class ListMLE(Loss):
         by_labels[levels.starts[1:] - 1] = True
         share = np.mean(~by_labels[counted])
         if share > 0:
-            warnings.warn(
+            warn(
                 f"ListMLE(ties='order'): the order of rows in the data decides "
                 f"{share:.0%} of the stages, because labels are tied there. The fit "
                 "learns that order; ties='efron' does not.",
-                stacklevel=2,
             )
 
     def prepare(self, y: Floats, lists: Lists) -> Stages:

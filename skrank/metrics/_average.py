@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -15,6 +14,7 @@ from skrank._checks import equally_long, finite_column
 from skrank._groups import Grouping, find_groups, group_rows, list_weights
 from skrank._kernels.metrics import TIES
 from skrank._lists import Floats
+from skrank._warnings import warn
 from skrank.metrics._conventions import Rule
 
 GEOMETRIC_FLOOR = 1e-5  # trec_eval's MIN_GEO_MEAN
@@ -86,12 +86,11 @@ class ScoredLists:
         # Summed alike above and below, so that values of at most 1 average to that.
         total = float(len(values) if weights is None else weights.sum())
         if total == 0:
-            warnings.warn(
+            warn(
                 "The metric is undefined for every list (no relevant row, or no "
                 "labels that differ), so the mean is set to 0.0. Use empty= to say "
                 "what such lists count as.",
                 UndefinedMetricWarning,
-                stacklevel=3,
             )
             return 0.0
         mean = float((values if weights is None else weights * values).sum() / total)

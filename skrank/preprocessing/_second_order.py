@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from skrank._checks import finite_column, refuse_masked
+from skrank._warnings import warn
 from skrank.preprocessing._blocks import row_blocks
 from skrank.preprocessing._products import (
     column_moments,
@@ -214,7 +214,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
                 f"{message} Lower threshold, or set include_first=True to pass the "
                 "features on."
             )
-        warnings.warn(f"{message} The features are passed on alone.", stacklevel=4)
+        warn(f"{message} The features are passed on alone.")
 
     def transform(self, X):
         """Return the features and the products that were kept.
