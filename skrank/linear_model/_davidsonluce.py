@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from skrank._checks import Integers
 from skrank._kernels.partitions import IMPOSSIBLE
 from skrank._partitions import SubsetModel
 from skrank._solvers import LAST_DIGITS
@@ -94,7 +93,7 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
     _parameter_constraints: dict = {  # noqa: RUF012
         **LinearRanker._parameter_constraints,
         "tie_weights": [StrOptions({"sizes", "slope"})],
-        "max_tie_size": [Interval(Integral, 1, None, closed="left"), None],
+        "max_tie_size": [Integers(1), None],
     }
     _parameter_constraints.pop("loss")
     _compared = ({},)

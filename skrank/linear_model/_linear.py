@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._checks import finite_column, refuse_masked
+from skrank._checks import Integers, finite_column, refuse_masked
 from skrank._features import constant_features
 from skrank._groups import find_groups, group_rows, list_weights, refuse_unknown
 from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
@@ -94,11 +94,11 @@ class LinearRanker(RankerMixin, BaseEstimator):
         "loss": [Loss, None],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "normalize": [StrOptions({"size", "terms"}), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Integers(1)],
         "tol": [Interval(Real, 0, None, closed="left")],
         "ftol": [Interval(Real, 0, None, closed="left")],
         "warm_start": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Integers(None), None],
         "verbose": ["verbose"],
     }
     # Settings that the command-line comparison shows, one row each.

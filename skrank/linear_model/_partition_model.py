@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skrank._checks import check_count
 from skrank._lists import Levels
 from skrank._partitions import (
     Estimate,
@@ -15,7 +16,6 @@ from skrank._partitions import (
     stage_probabilities,
 )
 from skrank.linear_model._likelihood import LikelihoodMixin
-from skrank.linear_model._probability_model import check_count
 
 
 class PartitionModelMixin(LikelihoodMixin):

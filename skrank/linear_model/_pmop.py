@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skrank._checks import Integers
 from skrank._partitions import SubsetModel
 from skrank._solvers import LAST_DIGITS
 from skrank._stochastic import SampledObjective, ascend
@@ -126,10 +127,10 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
         **LinearRanker._parameter_constraints,
         "potential": [StrOptions({"arithmetic", "geometric"})],
         "inference": [StrOptions({"exact", "gibbs", "metropolis"})],
-        "max_tie_size": [Interval(Integral, 1, None, closed="left"), None],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "max_tie_size": [Integers(1), None],
+        "n_steps": [Integers(1)],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "batch_size": [Integers(1), None],
         "random_state": ["random_state"],
     }
     _parameter_constraints.pop("loss")

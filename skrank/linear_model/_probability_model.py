@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._checks import equally_long, finite_column, refuse_masked
+from skrank._checks import check_confidence, equally_long, finite_column, refuse_masked
 from skrank._groups import Grouping, find_groups, group_rows, list_weights
 from skrank._inference import estimate, standard_errors
 from skrank._lists import Floats, Lists
@@ -120,8 +119,7 @@ class ProbabilityModelMixin:
             raise ValueError(
                 f"covariance must be 'clustered' or 'model', got {covariance!r}."
             )
-        if not (isinstance(confidence, Real) and 0 < confidence < 1):
-            raise ValueError(f"confidence must be in (0, 1), got {confidence!r}.")
+        check_confidence(confidence)
         objective, grouping, weights = self._objective(X, y, groups, sample_weight)
         parameters = np.concatenate((self.coef_, self.extra_))
         free = np.concatenate((np.ones(len(self.coef_), bool), self._free_extra()))
@@ -322,14 +320,6 @@ class ProbabilityModelMixin:
         """Return the loss of each list at the fitted extra parameters."""
         given = (self.extra_,) if len(self.extra_) else ()
         return loss.value_and_gradient(scores, prepared, lists, *given)[0]
-
-
-def check_count(value: Any, name: str, fewest: int = 1) -> None:
-    """Raise ValueError for what is no integer of at least ``fewest``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < fewest:
-        raise ValueError(
-            f"{name} must be an integer of at least {fewest}, got {value!r}."
-        )
 
 
 def divisor_of(objective: LinearObjective, weights: Floats) -> float | None:

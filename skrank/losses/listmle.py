@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skrank._checks import check_count
 from skrank._kernels.listwise import (
     plackett_luce,
     plackett_luce_curvature,
@@ -134,12 +134,7 @@ class ListMLE(Loss):
             raise ValueError(
                 f"last_level must be 'skip' or 'rank', got {self.last_level!r}."
             )
-        if self.top_k is not None and not (
-            isinstance(self.top_k, Integral) and int(self.top_k) >= 1
-        ):
-            raise ValueError(
-                f"top_k must be None or an integer of at least 1, got {self.top_k!r}."
-            )
+        check_count(self.top_k, "top_k", optional=True)
         if self.stage_weights not in STAGE_WEIGHTS:
             raise ValueError(
                 f"stage_weights must be one of {STAGE_WEIGHTS}, got "

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skrank._checks import equally_long, finite_column
+from skrank._checks import check_count, equally_long, finite_column, is_number
 from skrank._groups import Grouping, find_groups, group_rows, list_weights
 from skrank._kernels.metrics import TIES
 from skrank._lists import Floats
@@ -192,11 +191,7 @@ def check_average(average: Any, empty: Any = "skip", geometric: bool = False) ->
         raise ValueError(f"average must be {known} or None, got {average!r}.")
     if isinstance(empty, str) and empty == "skip":
         return
-    if (
-        isinstance(empty, bool)
-        or not isinstance(empty, Real)
-        or not np.isfinite(float(empty))
-    ):
+    if not is_number(empty) or not np.isfinite(float(empty)):
         raise ValueError(f"empty must be 'skip' or a finite number, got {empty!r}.")
 
 
@@ -210,10 +205,7 @@ def check_ties(ties: Any) -> None:
 
 def check_cutoff(k: Any) -> None:
     """Raise ValueError for a cut-off that is not None or a positive integer."""
-    if k is None:
-        return
-    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"k must be a positive integer or None, got {k!r}.")
+    check_count(k, "k", optional=True)
 
 
 def cutoff_of(k: int | None, grouping: Grouping) -> int:

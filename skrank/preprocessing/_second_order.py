@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skrank._checks import finite_column, refuse_masked
+from skrank._checks import Integers, finite_column, refuse_masked
 from skrank._warnings import warn
 from skrank.preprocessing._blocks import row_blocks
 from skrank.preprocessing._products import (
@@ -117,7 +117,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         "include_first": ["boolean"],
         "include_squares": ["boolean"],
         "standardize": ["boolean"],
-        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "max_features": [Integers(1), None],
     }
 
     def __init__(
