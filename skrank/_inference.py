@@ -33,7 +33,7 @@ It takes :math:`v_q` as a number of equal lists; the first as the weight of one 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from scipy import linalg, sparse
@@ -52,6 +52,9 @@ FAR = 150.0  # range of scores at which losses have become straight
 SMALL_MOVE = 0.05
 # The loss rises this much slower one way than the other: it does not rise at all.
 RECEDES = 1e-4
+
+# Squares of larger features, and of their inverses, added up over rows overflow.
+LARGEST_FEATURE = 1e145
 
 
 class Derivatives(NamedTuple):
@@ -81,16 +84,21 @@ def derivatives(objective: LinearObjective, parameters: Floats) -> Derivatives:
     """Return the first and second derivatives of an objective, block by block.
 
     The Hessian takes one product ``loss.hessian_product`` a feature, and central
-    differences in each extra parameter; no matrix of n by n rows is ever made.
+    differences in each extra parameter; no matrix of n by n rows is ever made. Raises
+    ValueError where products of features would leave the range of float64.
     """
     p, n_parameters = objective.n_features, len(parameters)
     gradient = np.zeros(n_parameters)
     hessian = np.zeros((n_parameters, n_parameters))
     meat = np.zeros((n_parameters, n_parameters))
     gram = np.zeros((p, p))
+    size = np.zeros(p)
     n_lists = 0
     for block in objective.blocks:
         scores, centred = _scores_and_features(block, parameters[:p])
+        np.maximum(size, np.max(np.abs(centred), axis=0), out=size)
+        if np.max(size) > LARGEST_FEATURE:
+            _refuse_size(int(np.argmax(size)), "large")
         rows, lists = np.ascontiguousarray(centred.T), block.lists
         extra = parameters[p:]
         given = (extra,) if len(extra) else ()
@@ -112,11 +120,22 @@ def derivatives(objective: LinearObjective, parameters: Floats) -> Derivatives:
         hessian[:p, :p] += rows @ products.T
         for number in range(len(extra)):
             _add_extra(hessian, number, objective, block, scores, rows, extra)
+    small = (size > 0) & (size < 1.0 / LARGEST_FEATURE)
+    if small.any():
+        _refuse_size(int(np.argmax(small)), "small")
     gradient[:p] += objective.alpha * parameters[:p]
     # Differences in the extra parameters give the columns; products are symmetric.
     hessian[p:, :p] = hessian[:p, p:].T
     hessian = (hessian + hessian.T) / 2
     return Derivatives(gradient, hessian, meat, gram, n_lists)
+
+
+def _refuse_size(column: int, size: str) -> NoReturn:
+    raise ValueError(
+        f"X has a feature so {size} (column {column}) that products of features are "
+        "no float64 numbers, and so there are no standard errors. Scale X, for example "
+        "with StandardScaler."
+    )
 
 
 def _scores_and_features(block: Block, coef: Floats) -> tuple[Floats, Floats]:

@@ -23,6 +23,10 @@ from skrank.base import RankerMixin
 from skrank.losses import ListMLE, Loss
 from skrank.metrics import pairwise_accuracy_score
 
+# Below it products lose digits, then all. Where a penalty holds weights to the size of
+# gradients over alpha, scores are about spread squared over alpha.
+SMALLEST_SCORE = np.finfo(np.float64).tiny / np.finfo(np.float64).eps
+
 
 class LinearRanker(RankerMixin, BaseEstimator):
     r"""Linear ranker for any loss.
@@ -225,6 +229,11 @@ class LinearRanker(RankerMixin, BaseEstimator):
         self.n_iter_ = max(solution.n_iter, 1)
         if np.any(np.abs(self.extra_) >= loss.extra_limit):
             warn(f"{name}.fit: {loss.at_limit(self.extra_)}")
+        if np.max(objective.spread()) < np.sqrt(SMALLEST_SCORE * self.alpha):
+            warn(
+                f"{name}.fit: X is so small beside alpha={self.alpha:g} that scores "
+                "underflow and rank no more. Scale X, for example with StandardScaler."
+            )
         if self.alpha == 0 and self.coef_.any():
             self._warn_if_separated(objective, y, rows)
         return self

@@ -94,7 +94,8 @@ class ProbabilityModelMixin:
         ------
         ValueError
             If there are no model-based standard errors and ``covariance`` asks for
-            them, or the data are not those of :meth:`fit` in kind.
+            them, the data are not those of :meth:`fit` in kind, or features are so
+            large or small that their products are no numbers.
 
         Warns
         -----
@@ -148,7 +149,7 @@ class ProbabilityModelMixin:
             warn(f"{type(self).__name__}.summary: {alarm}")
         if reason is not None:
             notes.append(f"No model-based standard errors: {reason}")
-        penalty = 0.5 * objective.alpha * float(self.coef_ @ self.coef_)
+        penalty = 0.5 * float((objective.alpha * self.coef_) @ self.coef_)
         fit = total * (penalty - objective(parameters)[0])
         fit_name, value, name, criterion = self._criterion(
             objective, found, fit, total, divisor

@@ -540,3 +540,25 @@ def test_wrong_arguments_are_named():
     weighed = RankNetRanker("gain").fit(X, y - y.min(), groups)
     summary = weighed.summary(X, y - y.min(), groups)
     assert summary.model is None
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e140])
+def test_z_does_not_depend_on_the_size_of_features(lists, scale):
+    X, y, groups = lists
+    found = [
+        summary_of(RankNetRanker(alpha=0), size * X, y, groups).z
+        for size in (1.0, scale)
+    ]
+    # The fits differ by roundings alone.
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("scale", "word"), [(1e-300, "small"), (1e-150, "small"), (1e150, "large")]
+)
+def test_features_whose_products_are_no_numbers_are_named(lists, scale, word):
+    X, y, groups = lists
+    X = X * np.where(np.arange(X.shape[1]) == 2, scale, 1.0)
+    ranker = RankNetRanker().fit(X, y, groups)
+    with pytest.raises(ValueError, match=rf"so {word} \(column 2\)"):
+        ranker.summary(X, y, groups)
