@@ -369,12 +369,12 @@ def _recession(
     """
     p = objective.n_features
     candidates = []
-    if _reach(objective, step[:p]) > SMALL_MOVE:
+    if score_range(objective, step[:p]) > SMALL_MOVE:
         candidates += [step, flattest]
     if smallest <= FLAT * largest:
         candidates += [flattest, parameters]
     for direction in candidates:
-        reach = _reach(objective, direction[:p])
+        reach = score_range(objective, direction[:p])
         if reach == 0:
             continue
         far = direction * (FAR / reach)
@@ -388,7 +388,7 @@ def _recession(
     return None
 
 
-def _reach(objective: LinearObjective | _Held, coef: Floats) -> float:
+def score_range(objective: LinearObjective | _Held, coef: Floats) -> float:
     """Return the largest range of ``X @ coef`` inside a list."""
     ranges = [0.0]
     for block in objective.blocks:

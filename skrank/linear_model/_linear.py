@@ -16,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skrank._checks import Integers, finite_column, refuse_masked
 from skrank._features import constant_features
 from skrank._groups import find_groups, group_rows, list_weights, refuse_unknown
+from skrank._inference import LARGEST_FEATURE, estimate, score_range
+from skrank._lists import Lists
 from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
 from skrank._solvers import LAST_DIGITS, minimize_by_smoothing, minimize_lbfgs
 from skrank._warnings import warn
@@ -26,6 +28,12 @@ from skrank.metrics import pairwise_accuracy_score
 # Below it products lose digits, then all. Where a penalty holds weights to the size of
 # gradients over alpha, scores are about spread squared over alpha.
 SMALLEST_SCORE = np.finfo(np.float64).tiny / np.finfo(np.float64).eps
+
+FEW_FEATURES = 50  # whose second derivatives cost less than any fit
+LARGE_SCORE = 3.0  # range inside a list, which weights that grow for ever reach first
+FAR_OUT = 20.0  # beyond any margin, and logistic slopes are no rounding yet
+INVOLVED = 1e-2  # share of the largest part in a direction
+LISTED = 5  # names in a message
 
 
 class LinearRanker(RankerMixin, BaseEstimator):
@@ -234,8 +242,12 @@ class LinearRanker(RankerMixin, BaseEstimator):
                 f"{name}.fit: X is so small beside alpha={self.alpha:g} that scores "
                 "underflow and rank no more. Scale X, for example with StandardScaler."
             )
-        if self.alpha == 0 and self.coef_.any():
-            self._warn_if_separated(objective, y, rows)
+        if (
+            self.alpha == 0
+            and self.coef_.any()
+            and not self._warn_if_separated(objective, y, rows)
+        ):
+            self._warn_if_receding(objective, solution.parameters)
         return self
 
     def predict(self, X):
@@ -307,22 +319,91 @@ class LinearRanker(RankerMixin, BaseEstimator):
         return np.concatenate((coef, self.extra_))
 
     def _warn_if_separated(self, objective, y, rows):
-        """Warn if every pair is in order and larger weights are better still."""
+        """Warn, and say so, if all pairs are in order and larger weights are better."""
         larger = np.concatenate((2.0 * self.coef_, self.extra_))
         value, gradient = objective(larger)
         # Some losses end at finite weights: there the value rises or the slope is 0.
         rises = value > self.objective_ + 1e-12 * abs(self.objective_)
         if rises or not gradient.any():
-            return
+            return False
         lists = objective.lists
         scores = linear_scores(objective.X, self.coef_)
         if rows is not None:
             scores = scores[rows]
         of_list = lists.expand(np.arange(lists.n_lists))
         comparable = bool(np.any(lists.max(y) > lists.min(y)))
-        if comparable and pairwise_accuracy_score(y, scores, of_list) == 1.0:
+        separated = comparable and pairwise_accuracy_score(y, scores, of_list) == 1.0
+        if separated:
             warn(
                 f"{type(self).__name__}.fit: with alpha=0 the fit puts every pair of "
                 "rows in order, so no finite weights are best: they grow until the "
-                "solver stops. Set alpha above 0.",
+                "solver stops. Set alpha above 0."
             )
+        return separated
+
+    def _warn_if_receding(self, objective, parameters):
+        """Warn if the fit improves for ever along a direction of some features.
+
+        Second derivatives cost as much as one iteration a feature, so many features
+        are left to ``summary``.
+        """
+        if len(self.coef_) > max(FEW_FEATURES, self.n_iter_):
+            return
+        if _is_flat_far_out(objective.loss, self.extra_):
+            return
+        spread = objective.spread()
+        if spread.max() > LARGEST_FEATURE or spread.min() < 1.0 / LARGEST_FEATURE:
+            return
+        if score_range(objective, self.coef_) < LARGE_SCORE:
+            return
+        free = np.concatenate((np.ones(len(self.coef_), bool), self._free_extra()))
+        separating = estimate(objective, parameters, free)[0].separating
+        if separating is not None:
+            direction = involved(separating, self._parameter_names(free))
+            warn(
+                f"{type(self).__name__}.fit: with alpha=0 the fit improves for ever as "
+                f"weights grow along a direction of {direction}, so no finite weights "
+                "are best: they grow until the solver stops. Set alpha above 0, or "
+                "drop what tells the order with certainty."
+            )
+
+    def _parameter_names(self, which):
+        """Return the names of some of the features and the loss's own parameters."""
+        names = [*self._feature_names(), *self._extra_names()]
+        return [name for name, kept in zip(names, which, strict=True) if kept]
+
+    def _feature_names(self):
+        """Return the names of the features, or x0, x1, ..."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"x{number}" for number in range(self.n_features_in_)]
+        return list(map(str, names))
+
+    def _extra_names(self):
+        """Return names of the loss's own parameters."""
+        return [f"extra {number}" for number in range(len(self.extra_))]
+
+    def _free_extra(self):
+        """Return which of the loss's own parameters are estimated, not at a limit."""
+        return np.abs(self.extra_) < self._loss().extra_limit
+
+
+def _is_flat_far_out(loss, extra):
+    """Tell whether a pair far enough in order costs nothing more, as with hinges."""
+    given = (extra,) if len(extra) else ()
+    pair, order = Lists([2]), np.array([1.0, 0.0])
+    prepared = loss.prepare(order, pair)
+    slope = loss.value_and_gradient(FAR_OUT * order, prepared, pair, *given)[1]
+    return not slope.any()
+
+
+def involved(parts, names):
+    """Return the names of the largest parts of a direction as text."""
+    order = np.argsort(-parts, kind="stable")
+    return listing([names[j] for j in order if parts[j] > INVOLVED])
+
+
+def listing(names):
+    """Return names as text, the first few of many."""
+    more = len(names) - LISTED
+    return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")

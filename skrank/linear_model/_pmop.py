@@ -223,6 +223,11 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
             )
         return best
 
+    def _warn_if_receding(self, objective, parameters):
+        """Leave chains alone, which are there where the exact sums cost too much."""
+        if self.inference == "exact":
+            super()._warn_if_receding(objective, parameters)
+
     def _climb(self, objective, objective_of):
         """Climb by drawn gradients."""
         rng = check_random_state(self.random_state)

@@ -14,12 +14,11 @@ from skrank._inference import estimate, standard_errors
 from skrank._lists import Floats, Lists
 from skrank._objective import LinearObjective, is_memory_mapped
 from skrank._warnings import warn
+from skrank.linear_model._linear import LISTED, involved, listing
 from skrank.linear_model._summary import FitSummary
 
 FEW_LISTS = 40
 FAR_FROM_OPTIMUM = 0.1  # standard errors
-INVOLVED = 1e-2  # share of the largest part in a separating direction
-LISTED = 5  # names in a message
 
 
 class Observed(NamedTuple):
@@ -125,9 +124,7 @@ class ProbabilityModelMixin:
         parameters = np.concatenate((self.coef_, self.extra_))
         free = np.concatenate((np.ones(len(self.coef_), bool), self._free_extra()))
         found, n_lists = estimate(objective, parameters, free)
-        names = [*self._feature_names(), *self._extra_names()]
-        left_out = [name for name, kept in zip(names, free, strict=True) if not kept]
-        names = [name for name, kept in zip(names, free, strict=True) if kept]
+        names, left_out = self._parameter_names(free), self._parameter_names(~free)
         divisor = divisor_of(objective, weights)
         total = weights.sum()
         reason = self._no_model(grouping.lists, weights, divisor)
@@ -142,7 +139,7 @@ class ProbabilityModelMixin:
         if left_out:
             notes.append(
                 "At a limit of the model, so left out, without an error: "
-                f"{_listing(left_out)}."
+                f"{listing(left_out)}."
             )
         notes += self._approximations(objective)
         for alarm in alarms:
@@ -181,21 +178,6 @@ class ProbabilityModelMixin:
         """Return notes on what the summary's numbers approximate."""
         return []
 
-    def _extra_names(self):
-        """Return names of the loss's own parameters."""
-        return [f"extra {number}" for number in range(len(self.extra_))]
-
-    def _free_extra(self):
-        """Return which of the loss's own parameters are estimated, not at a limit."""
-        return np.abs(self.extra_) < self._loss().extra_limit
-
-    def _feature_names(self):
-        """Return the names of the features, or x0, x1, ..."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"x{number}" for number in range(self.n_features_in_)]
-        return list(map(str, names))
-
     def _notes(self, found, n_lists, names, covariance):
         """Return what a summary's reader must know, and what they must be warned of."""
         notes, alarms = [], []
@@ -212,11 +194,11 @@ class ProbabilityModelMixin:
         if n_lists == 0:
             alarms.append("No list tells an order, so there are no standard errors.")
         elif constant:
-            notes.append(f"Constant inside every list: {_listing(constant)}.")
+            notes.append(f"Constant inside every list: {listing(constant)}.")
         sums = [_formula(direction, names) for direction in found.collinear]
         if sums:
             text = (
-                f"Collinear features: constant inside every list are {_listing(sums)}. "
+                f"Collinear features: constant inside every list are {listing(sums)}. "
             )
             if free:
                 alarms.append(
@@ -226,11 +208,10 @@ class ProbabilityModelMixin:
             else:
                 notes.append(text + "Only alpha tells their coefficients apart.")
         if found.separating is not None:
-            order = np.argsort(-found.separating, kind="stable")
-            involved = [names[j] for j in order if found.separating[j] > INVOLVED]
+            direction = involved(found.separating, names)
             alarms.append(
                 "Separation: the fit improves for ever as weights grow along a "
-                f"direction of {_listing(involved)}, so no finite optimum and no "
+                f"direction of {direction}, so no finite optimum and no "
                 "standard errors exist. Set alpha above 0, or drop what tells the "
                 "order with certainty."
             )
@@ -340,9 +321,3 @@ def _formula(direction: Floats, names: list[str]) -> str:
     used = np.flatnonzero(direction)
     terms = [f"{direction[j]:+.3g} {names[j]}" for j in used[:LISTED]]
     return " ".join([*terms, *(["..."] if len(used) > LISTED else [])])
-
-
-def _listing(names: list[str]) -> str:
-    """Return names as text, the first few of many."""
-    more = len(names) - LISTED
-    return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -415,7 +415,8 @@ def test_separation_is_named_however_long_the_solver_runs(tol, kind):
     )
     X[:, 2] = 0.0
     X[best[::2], 2] = 1.0
-    ranker = kind(alpha=0, tol=tol, ftol=0.0).fit(X, y, groups)
+    with pytest.warns(UserWarning, match=r"improves for ever .* direction of x2, so"):
+        ranker = kind(alpha=0, tol=tol, ftol=0.0).fit(X, y, groups)
     with pytest.warns(UserWarning, match=r"Separation: .* direction of x2, so"):
         summary = ranker.summary(X, y, groups)
     assert np.isnan(summary.clustered).all()
@@ -458,6 +459,31 @@ def test_separation_is_found_where_linear_programming_finds_it():
             told.append("Separation" in str(ranker.summary(X, y, groups)))
     assert told == true
     assert 10 < sum(true) < 70
+
+
+def test_a_fit_tells_what_linear_programming_and_the_summary_find_of_items():
+    # Items that always win, or a set of items that does, part the data in two.
+    rng = np.random.default_rng(0)
+    told, true = [], []
+    for number in range(60):
+        n_lists = rng.integers(8, 40)
+        items = np.concatenate(
+            [rng.permutation(5)[:3] for _ in range(n_lists)], dtype=np.intp
+        )
+        groups = np.repeat(np.arange(n_lists), 3)
+        X = np.eye(5)[items][:, 1:]
+        y = 3.0 * rng.standard_normal(5)[items] + rng.gumbel(size=len(items))
+        kind = (ListMLERanker, RankNetRanker)[number % 2]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ranker = kind(alpha=0).fit(X, y, groups)
+            summary = ranker.summary(X, y, groups)
+        at_fit = any("no finite weights" in str(warning.message) for warning in caught)
+        assert at_fit == ("Separation" in str(summary))
+        told.append(at_fit)
+        true.append(separates(X, y, groups))
+    assert told == true
+    assert 10 < sum(true) < 50
 
 
 def test_strong_fits_that_are_not_separated_are_not_called_so():
