@@ -53,6 +53,9 @@ SMALL_MOVE = 0.05
 # The loss rises this much slower one way than the other: it does not rise at all.
 RECEDES = 1e-4
 
+# Errors from the spread between lists and from curvature differ by less, unless lists
+# have no spread.
+SILENT = 1e-6
 # Squares of larger features, and of their inverses, added up over rows overflow.
 LARGEST_FEATURE = 1e145
 
@@ -196,6 +199,9 @@ class Estimate(NamedTuple):
     separating : ndarray of shape (P,) or None
         Where the objective never rises in some direction: each parameter's part in
         it, times its feature's spread, the largest 1. All covariances are NaN then.
+    silent : ndarray of bool of shape (P,)
+        Parameters about which the gradients of lists say nothing, though curvatures
+        do: clustered errors of 0, which are NaN here.
     curved : bool
         Whether the objective is curved upwards wherever the data can tell.
     step : float
@@ -209,6 +215,7 @@ class Estimate(NamedTuple):
     constant: np.ndarray
     collinear: list[Floats]
     separating: Floats | None
+    silent: np.ndarray
     curved: bool
     step: float
 
@@ -276,8 +283,14 @@ def estimate(
     for covariance in (clustered, model):
         covariance[undefined] = np.nan
         covariance[:, undefined] = np.nan
-    errors = standard_errors(clustered)[~undefined]
-    moves = np.abs(step[~undefined])[errors > 0] / errors[errors > 0]
+    silent = ~undefined & (
+        np.diag(clustered) * max(found.n_lists, 1) < SILENT**2 * np.diag(model)
+    )
+    clustered[silent] = np.nan
+    clustered[:, silent] = np.nan
+    errors = standard_errors(clustered)
+    told = errors > 0
+    moves = np.abs(step[told]) / errors[told]
     return (
         Estimate(
             clustered,
@@ -287,6 +300,7 @@ def estimate(
             constant,
             dependent,
             separating,
+            silent,
             curved,
             float(np.max(moves, initial=0.0)),
         ),

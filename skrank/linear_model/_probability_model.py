@@ -225,6 +225,13 @@ class ProbabilityModelMixin:
                 "The coefficients are not the optimum for these data: it is about "
                 f"{found.step:.2g} standard errors away. {self._nearer()}"
             )
+        if found.silent.any():
+            silent = listing([names[j] for j in np.flatnonzero(found.silent)])
+            alarms.append(
+                f"No clustered standard errors of {silent}: at the coefficients the "
+                "gradient of every single list is 0 in them, as where all rows are "
+                "tied, so that lists do not tell how much estimates would vary."
+            )
         enough = max(FEW_LISTS, len(names) + 1)
         if covariance == "clustered" and 0 < n_lists < enough:
             alarms.append(

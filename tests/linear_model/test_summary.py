@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,15 @@ from scipy.special import logsumexp, softmax
 from statsmodels.discrete.conditional_models import ConditionalLogit
 from statsmodels.duration.hazard_regression import PHReg
 
-from skrank import LinearRanker, ListMLERanker, RankNetRanker
+from skrank import (
+    DavidsonLuceRanker,
+    DavidsonRanker,
+    LinearRanker,
+    ListMLERanker,
+    PMOPRanker,
+    RankNetRanker,
+    RaoKupperRanker,
+)
 from skrank.linear_model._pair_model import PairModelMixin
 from skrank.losses import Loss
 
@@ -330,7 +339,7 @@ class DavidsonOfTwo(Loss):
         return values, gradient.ravel(), slope[:, 2:]
 
 
-class DavidsonRanker(PairModelMixin, LinearRanker):
+class OwnDavidsonRanker(PairModelMixin, LinearRanker):
     def _extra_names(self):
         return ["log nu"]
 
@@ -342,7 +351,7 @@ class DavidsonRanker(PairModelMixin, LinearRanker):
 
 def test_a_model_with_a_tie_parameter_plugs_in():
     X, y, groups = graded(n_lists=150, size=2, n_grades=3)
-    ranker = DavidsonRanker(DavidsonOfTwo(), **EXACT)
+    ranker = OwnDavidsonRanker(DavidsonOfTwo(), **EXACT)
     summary = summary_of(ranker, X, y, groups)
     # Three alternatives a pair; a tie's features are the mean of the two rows.
     rows = np.stack((X[::2], X[1::2], (X[::2] + X[1::2]) / 2), axis=1)
@@ -512,6 +521,33 @@ def test_lists_that_tell_nothing_give_no_errors():
                 summary = ranker.summary(X, y, groups)
             assert np.isnan(summary.clustered).all()
             assert summary.df == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*parameter of ties stops at", "ignore:.*Only ")
+@pytest.mark.filterwarnings("ignore:.*not the optimum")
+@pytest.mark.parametrize("size", [2, 3, 7])
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        PMOPRanker,
+        partial(PMOPRanker, "geometric"),
+        DavidsonLuceRanker,
+        partial(DavidsonLuceRanker, "slope"),
+        DavidsonRanker,
+        RaoKupperRanker,
+    ],
+)
+def test_lists_all_tied_give_no_errors_of_0_but_say_that_they_tell_nothing(
+    kind, alpha, size
+):
+    X, _, groups = graded(size=size)
+    y = np.zeros(len(X))
+    ranker = kind(alpha=alpha).fit(X, y, groups)
+    message = "No list tells an order|No clustered standard errors of x0, x1"
+    with pytest.warns(UserWarning, match=message):
+        summary = ranker.summary(X, y, groups)
+    assert np.isnan(summary.clustered[: X.shape[1]]).all()
 
 
 def test_few_lists_are_warned_of():
