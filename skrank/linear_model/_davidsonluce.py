@@ -9,7 +9,8 @@ from skrank._checks import Integers
 from skrank._kernels.partitions import IMPOSSIBLE
 from skrank._partitions import SubsetModel
 from skrank._solvers import LAST_DIGITS
-from skrank.linear_model._linear import LinearRanker
+from skrank._warnings import warn
+from skrank.linear_model._linear import LinearRanker, listing
 from skrank.linear_model._partition_model import PartitionModelMixin
 from skrank.losses import DavidsonLuce
 from skrank.losses._samplers import size_weights
@@ -142,11 +143,30 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
     def _solve(self, objective, objective_of):
         """Minimise, and tell the weights of sizes in natural units."""
         solution = super()._solve(objective, objective_of)
+        self._warn_if_sizes_grow([block.prepared.levels for block in objective.blocks])
         extra = solution.parameters[objective.n_features :]
         longest = max(int(block.lists.sizes.max()) for block in objective.blocks)
         logs = objective.loss.log_weights(extra if len(extra) else None, longest)
         self.tie_weights_ = np.exp(logs)
         return solution
+
+    def _warn_if_sizes_grow(self, parts):
+        """Warn of sizes whose weights have no finite best value, whatever alpha."""
+        taken = np.concatenate([levels.sizes for levels in parts])
+        rows = np.concatenate([rows_of_stages(levels) for levels in parts])
+        if self.tie_weights == "sizes":
+            ties = sizes_that_grow(taken, rows)
+        else:
+            most = np.minimum(rows, self.max_tie_size or rows.max())
+            ties = np.unique(taken[taken > 1]) if (taken == most).all() else []
+        if len(ties):
+            sizes = listing([str(size) for size in ties])
+            warn(
+                f"DavidsonLuceRanker.fit: no finite weights of ties of {sizes} rows "
+                "are best, so that they grow until the solver stops: all stages of "
+                f"{ties[0]} rows or more take {ties[0]} or more. Read nothing "
+                "into these weights."
+            )
 
     def _extra_names(self):
         if self.tie_weights == "slope":
@@ -163,3 +183,35 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
         weights = size_weights(longest, len(learned))
         weights[1 : len(learned) + 1] = np.where(learned > IMPOSSIBLE, learned, -np.inf)
         return SubsetModel(False, weights)
+
+
+def rows_of_stages(levels):
+    """Return the number of rows that each level was taken from: its own and below."""
+    ends = np.repeat(levels.starts[levels.offsets[1:]], levels.n_levels)
+    return ends - levels.starts[:-1]
+
+
+def sizes_that_grow(taken, rows):
+    """Return the sizes of ties whose weights have no finite best value.
+
+    A weight is held where a stage of at least its size takes another size whose
+    weight is held, as that of one row is. So all sizes up to some number are, and all
+    stages of more rows take more rows than that.
+
+    Parameters
+    ----------
+    taken, rows : ndarray of int of shape (n_stages,)
+        Number of rows that each stage takes, and takes them from.
+
+    Returns
+    -------
+    sizes : ndarray of int
+        Sizes that are taken and not held, increasing.
+    """
+    longest = np.zeros(int(rows.max()) + 1, dtype=np.intp)
+    np.maximum.at(longest, taken, rows)
+    longest = np.maximum.accumulate(longest)
+    held = 1
+    while longest[held] > held:
+        held = int(longest[held])
+    return np.unique(taken[taken > held])
