@@ -9,7 +9,6 @@ from skrank._checks import Integers
 from skrank._kernels.partitions import IMPOSSIBLE
 from skrank._partitions import SubsetModel
 from skrank._solvers import LAST_DIGITS
-from skrank._warnings import warn
 from skrank.linear_model._linear import LinearRanker, listing
 from skrank.linear_model._partition_model import PartitionModelMixin
 from skrank.losses import DavidsonLuce
@@ -65,7 +64,9 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
         Weight of each feature, in units of score per unit of the feature.
     tie_weights_ : ndarray of shape (largest_size,)
         Learned weight of a stage that takes 1, 2, ... rows; 1.0 for one row, 0.0 for
-        sizes that do not occur in the data.
+        sizes that do not occur in the data. Where all stages of some number of rows or
+        more take so many, their weights have no finite best value, and those here are
+        just large; ``summary`` leaves them out.
     objective_ : float
         Value of what was minimised, at the end.
     n_iter_ : int
@@ -143,30 +144,34 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
     def _solve(self, objective, objective_of):
         """Minimise, and tell the weights of sizes in natural units."""
         solution = super()._solve(objective, objective_of)
-        self._warn_if_sizes_grow([block.prepared.levels for block in objective.blocks])
+        growing = self._sizes_that_grow(objective)
+        if len(growing) and solution.problem is not None:
+            sizes = listing([str(size) for size in growing])
+            problem = (
+                f"{solution.problem} Weights of ties of {sizes} rows grow without end: "
+                f"all stages of {growing[0]} rows or more take {growing[0]} or more."
+            )
+            solution = solution._replace(problem=problem)
         extra = solution.parameters[objective.n_features :]
+        self._estimated = extra > IMPOSSIBLE
+        if self.tie_weights == "sizes":
+            self._estimated[growing - 2] = False
+        elif len(growing):
+            self._estimated[:] = False
         longest = max(int(block.lists.sizes.max()) for block in objective.blocks)
         logs = objective.loss.log_weights(extra if len(extra) else None, longest)
         self.tie_weights_ = np.exp(logs)
         return solution
 
-    def _warn_if_sizes_grow(self, parts):
-        """Warn of sizes whose weights have no finite best value, whatever alpha."""
+    def _sizes_that_grow(self, objective):
+        """Return sizes of ties whose weights have no finite best value."""
+        parts = [block.prepared.levels for block in objective.blocks]
         taken = np.concatenate([levels.sizes for levels in parts])
         rows = np.concatenate([rows_of_stages(levels) for levels in parts])
         if self.tie_weights == "sizes":
-            ties = sizes_that_grow(taken, rows)
-        else:
-            most = np.minimum(rows, self.max_tie_size or rows.max())
-            ties = np.unique(taken[taken > 1]) if (taken == most).all() else []
-        if len(ties):
-            sizes = listing([str(size) for size in ties])
-            warn(
-                f"DavidsonLuceRanker.fit: no finite weights of ties of {sizes} rows "
-                "are best, so that they grow until the solver stops: all stages of "
-                f"{ties[0]} rows or more take {ties[0]} or more. Read nothing "
-                "into these weights."
-            )
+            return sizes_that_grow(taken, rows)
+        most = np.minimum(rows, self.max_tie_size or rows.max())
+        return np.unique(taken[taken > 1]) if (taken == most).all() else taken[:0]
 
     def _extra_names(self):
         if self.tie_weights == "slope":
@@ -174,7 +179,7 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
         return [f"log delta_{size}" for size in range(2, len(self.extra_) + 2)]
 
     def _free_extra(self):
-        return self.extra_ > IMPOSSIBLE
+        return self._estimated
 
     def _subset_model(self, longest):
         """Return the model of a stage, for the methods on partitions."""

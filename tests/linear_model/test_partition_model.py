@@ -158,7 +158,6 @@ def test_a_tie_that_the_model_never_makes_has_no_likelihood_and_is_told(name):
     assert np.all(stages[5:] > 0)
 
 
-@pytest.mark.filterwarnings("ignore:.*weights of ties of 3")
 def test_sizes_that_davidson_luce_has_not_seen_are_never_drawn():
     X, y, groups = np.eye(4)[[0, 1, 2, 3, 0, 1]], [1, 1, 1, 0, 1, 0], [0] * 4 + [1] * 2
     ranker = DavidsonLuceRanker().fit(X, y, groups)
