@@ -176,6 +176,16 @@ class LinearRanker(RankerMixin, BaseEstimator):
             length than ``X`` or miss values; if ``X`` or ``y`` hold NaN, infinity or
             masked entries; if ``y`` holds strings or integers beyond 2**53;
             if ``sample_weight`` varies inside a list.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stops early.
+        UserWarning
+            If lists or features cannot rank, or scores underflow; if ``alpha`` is 0
+            and no finite weights are best, since all pairs are in order, or some are
+            in a direction that puts none out of order. Such directions are looked for
+            where features are at most 50 or fewer than iterations.
         """
         name = type(self).__name__
         refuse_unknown(f"{name}.fit", unknown)

@@ -524,7 +524,6 @@ def test_lists_that_tell_nothing_give_no_errors():
 
 
 @pytest.mark.filterwarnings("ignore:.*parameter of ties stops at", "ignore:.*Only ")
-@pytest.mark.filterwarnings("ignore:.*not the opt", "ignore:.*weights of ties of")
 @pytest.mark.parametrize("size", [2, 3, 7])
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
 @pytest.mark.parametrize(
