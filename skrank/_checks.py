@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -35,6 +36,15 @@ def check_count(
         raise ValueError(
             f"{name} must be {none}an integer of at least {least}, got {value!r}."
         )
+
+
+def check_choice(value: Any, name: str, choices: Iterable[str | None]) -> None:
+    """Raise ValueError for what is none of some strings, or of None among them."""
+    known = list(choices)
+    if not (value is None or isinstance(value, str)) or value not in known:
+        *others, last = map(repr, known)
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise ValueError(f"{name} must be {listed}, got {value!r}.")
 
 
 def check_positive(value: Any, name: str) -> None:

@@ -8,7 +8,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._checks import check_confidence, equally_long, finite_column, refuse_masked
+from skrank._checks import (
+    check_choice,
+    check_confidence,
+    equally_long,
+    finite_column,
+    refuse_masked,
+)
 from skrank._groups import Grouping, find_groups, group_rows, list_weights
 from skrank._inference import estimate, standard_errors
 from skrank._lists import Floats, Lists
@@ -36,11 +42,10 @@ class Observed(NamedTuple):
 
     def add_up(self, values: Floats, average: str | None) -> Any:
         """Return the sum or mean of one value a list, or the values by list label."""
+        check_choice(average, "average", ("sum", "mean", None))
         if average is None:
             order = self.grouping.label_order()
             return values if order is None else values[order]
-        if average not in ("sum", "mean"):
-            raise ValueError(f"average must be 'sum', 'mean' or None, got {average!r}.")
         weights = np.ones(len(values)) if self.weights is None else self.weights
         counted = weights > 0  # 0 times minus infinity is no number
         total = float(values[counted] @ weights[counted])
@@ -115,10 +120,7 @@ class ProbabilityModelMixin:
         .. [1] C. Varin, N. Reid, D. Firth, "An overview of composite likelihood
            methods", Statistica Sinica 21 (2011), sections 2.3 and 3.2.
         """
-        if covariance not in ("clustered", "model"):
-            raise ValueError(
-                f"covariance must be 'clustered' or 'model', got {covariance!r}."
-            )
+        check_choice(covariance, "covariance", ("clustered", "model"))
         check_confidence(confidence)
         objective, grouping, weights = self._objective(X, y, groups, sample_weight)
         parameters = np.concatenate((self.coef_, self.extra_))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._checks import check_count
+from skrank._checks import check_choice, check_count
 from skrank._kernels.listwise import (
     plackett_luce,
     plackett_luce_curvature,
@@ -128,18 +128,10 @@ class ListMLE(Loss):
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
         """Check the parameters; warn of ties by order; break ties at random."""
-        if self.ties not in TIES:
-            raise ValueError(f"ties must be one of {TIES}, got {self.ties!r}.")
-        if self.last_level not in ("skip", "rank"):
-            raise ValueError(
-                f"last_level must be 'skip' or 'rank', got {self.last_level!r}."
-            )
+        check_choice(self.ties, "ties", TIES)
+        check_choice(self.last_level, "last_level", ("skip", "rank"))
         check_count(self.top_k, "top_k", optional=True)
-        if self.stage_weights not in STAGE_WEIGHTS:
-            raise ValueError(
-                f"stage_weights must be one of {STAGE_WEIGHTS}, got "
-                f"{self.stage_weights!r}."
-            )
+        check_choice(self.stage_weights, "stage_weights", STAGE_WEIGHTS)
         if self.stage_weights != "uniform" and not self._row_by_row:
             raise ValueError(
                 f"stage_weights={self.stage_weights!r} is not defined for "

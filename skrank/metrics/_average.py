@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skrank._checks import check_count, equally_long, finite_column, is_number
+from skrank._checks import (
+    check_choice,
+    check_count,
+    equally_long,
+    finite_column,
+    is_number,
+)
 from skrank._groups import Grouping, find_groups, group_rows, list_weights
 from skrank._kernels.metrics import TIES
 from skrank._lists import Floats
@@ -185,10 +191,7 @@ def flags(values: Any, name: str, n_rows: int) -> NDArray:
 
 def check_average(average: Any, empty: Any = "skip", geometric: bool = False) -> None:
     """Raise ValueError for an unknown ``average`` or ``empty``."""
-    names = ("mean", "geometric") if geometric else ("mean",)
-    if average is not None and average not in names:
-        known = ", ".join(map(repr, names))
-        raise ValueError(f"average must be {known} or None, got {average!r}.")
+    check_choice(average, "average", ["mean", *["geometric"] * geometric, None])
     if isinstance(empty, str) and empty == "skip":
         return
     if not is_number(empty) or not np.isfinite(float(empty)):
@@ -197,10 +200,7 @@ def check_average(average: Any, empty: Any = "skip", geometric: bool = False) ->
 
 def check_ties(ties: Any) -> None:
     """Raise ValueError for unknown ``ties``."""
-    if not isinstance(ties, str) or ties not in TIES:
-        raise ValueError(
-            f"ties must be 'average', 'worst', 'best' or 'order', got {ties!r}."
-        )
+    check_choice(ties, "ties", TIES)
 
 
 def check_cutoff(k: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank._checks import check_positive, is_number
+from skrank._checks import check_choice, check_positive, is_number
 from skrank._lists import Floats, Indices, Levels, Lists
 
 KINDS = ("clicks", "satisfied", "effort")
@@ -117,10 +117,7 @@ def ranks_of(lists: Lists) -> Indices:
 
 def rank_weights(kind: Any, n_ranks: int) -> Floats:
     """Return the factor of each rank, and refuse an unknown kind."""
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(
-            f"kind must be 'clicks', 'satisfied' or 'effort', got {kind!r}."
-        )
+    check_choice(kind, "kind", KINDS)
     if kind == "effort":
         return 1.0 / np.arange(1, n_ranks + 1)
     return np.ones(n_ranks)

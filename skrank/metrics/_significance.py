@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from skrank._checks import check_confidence, check_count
+from skrank._checks import check_choice, check_confidence, check_count
 from skrank._lists import Floats
 
 AT_ONCE = 2_000_000  # numbers held at a time while resampling
@@ -383,8 +383,7 @@ def _interval_of_mean(
     values: Floats, confidence: float, method: Any, n_resamples: int, rng: Generator
 ) -> tuple[float, float]:
     """Return a bootstrap interval of the mean of values without NaN."""
-    if not isinstance(method, str) or method not in ("percentile", "bca"):
-        raise ValueError(f"method must be 'percentile' or 'bca', got {method!r}.")
+    check_choice(method, "method", ("percentile", "bca"))
     if np.ptp(values) == 0:
         return float(values[0]), float(values[0])
     means = np.sort(_resampled_means(values, n_resamples, rng))
