@@ -1,16 +1,83 @@
-"""Check columns of numbers that a caller passes, once, at the public door."""
+"""Check numbers and columns of numbers that a caller passes, at the public door."""
 
 from __future__ import annotations
 
-from numbers import Integral
+from collections.abc import Iterable
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
 
 from skrank._lists import Floats
 
 LARGEST_EXACT = 2**53  # beyond it float64 merges neighbouring integers
+
+
+def is_integer(value: Any) -> bool:
+    """Tell whether a value is an integer; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_count(
+    value: Any, name: str, least: int = 1, *, optional: bool = False
+) -> None:
+    """Raise ValueError for what is no integer of at least ``least``, or None."""
+    if optional and value is None:
+        return
+    if not is_integer(value) or value < least:
+        none = "None or " if optional else ""
+        raise ValueError(
+            f"{name} must be {none}an integer of at least {least}, got {value!r}."
+        )
+
+
+def check_choice(value: Any, name: str, choices: Iterable[str | None]) -> None:
+    """Raise ValueError for what is none of some strings, or of None among them."""
+    known = list(choices)
+    if not (value is None or isinstance(value, str)) or value not in known:
+        *others, last = map(repr, known)
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise ValueError(f"{name} must be {listed}, got {value!r}.")
+
+
+def check_positive(value: Any, name: str) -> None:
+    """Raise ValueError for what is no positive finite number."""
+    if not is_number(value) or not 0 < value < np.inf:
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
+
+
+def check_confidence(value: Any) -> None:
+    """Raise ValueError for a ``confidence`` that is not between 0 and 1."""
+    if not is_number(value) or not 0 < value < 1:
+        raise ValueError(f"confidence must be a number between 0 and 1, got {value!r}.")
+
+
+class Integers(Interval):
+    """Range of integers for ``_parameter_constraints``, which refuses True and False.
+
+    scikit-learn's ``Interval(Integral, ...)`` takes ``top_k=True`` for 1.
+
+    Parameters
+    ----------
+    least, most : int or None
+        Ends of the range, both in it; None is without an end.
+    """
+
+    def __init__(self, least: int | None, most: int | None = None) -> None:
+        ends = {(True, True): "both", (True, False): "left", (False, True): "right"}
+        closed = ends.get((least is not None, most is not None), "neither")
+        super().__init__(Integral, least, most, closed=closed)
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Tell whether a value is an integer of the range."""
+        return is_integer(val) and val in self
 
 
 def finite_column(values: Any, name: str) -> Floats:

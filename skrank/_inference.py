@@ -33,7 +33,7 @@ It takes :math:`v_q` as a number of equal lists; the first as the weight of one 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from scipy import linalg, sparse
@@ -52,6 +52,12 @@ FAR = 150.0  # range of scores at which losses have become straight
 SMALL_MOVE = 0.05
 # The loss rises this much slower one way than the other: it does not rise at all.
 RECEDES = 1e-4
+
+# Errors from the spread between lists and from curvature differ by less, unless lists
+# have no spread.
+SILENT = 1e-6
+# Squares of larger features, and of their inverses, added up over rows overflow.
+LARGEST_FEATURE = 1e145
 
 
 class Derivatives(NamedTuple):
@@ -81,16 +87,21 @@ def derivatives(objective: LinearObjective, parameters: Floats) -> Derivatives:
     """Return the first and second derivatives of an objective, block by block.
 
     The Hessian takes one product ``loss.hessian_product`` a feature, and central
-    differences in each extra parameter; no matrix of n by n rows is ever made.
+    differences in each extra parameter; no matrix of n by n rows is ever made. Raises
+    ValueError where products of features would leave the range of float64.
     """
     p, n_parameters = objective.n_features, len(parameters)
     gradient = np.zeros(n_parameters)
     hessian = np.zeros((n_parameters, n_parameters))
     meat = np.zeros((n_parameters, n_parameters))
     gram = np.zeros((p, p))
+    size = np.zeros(p)
     n_lists = 0
     for block in objective.blocks:
         scores, centred = _scores_and_features(block, parameters[:p])
+        np.maximum(size, np.max(np.abs(centred), axis=0), out=size)
+        if np.max(size) > LARGEST_FEATURE:
+            _refuse_size(int(np.argmax(size)), "large")
         rows, lists = np.ascontiguousarray(centred.T), block.lists
         extra = parameters[p:]
         given = (extra,) if len(extra) else ()
@@ -112,11 +123,22 @@ def derivatives(objective: LinearObjective, parameters: Floats) -> Derivatives:
         hessian[:p, :p] += rows @ products.T
         for number in range(len(extra)):
             _add_extra(hessian, number, objective, block, scores, rows, extra)
+    small = (size > 0) & (size < 1.0 / LARGEST_FEATURE)
+    if small.any():
+        _refuse_size(int(np.argmax(small)), "small")
     gradient[:p] += objective.alpha * parameters[:p]
     # Differences in the extra parameters give the columns; products are symmetric.
     hessian[p:, :p] = hessian[:p, p:].T
     hessian = (hessian + hessian.T) / 2
     return Derivatives(gradient, hessian, meat, gram, n_lists)
+
+
+def _refuse_size(column: int, size: str) -> NoReturn:
+    raise ValueError(
+        f"X has a feature so {size} (column {column}) that products of features are "
+        "no float64 numbers, and so there are no standard errors. Scale X, for example "
+        "with StandardScaler."
+    )
 
 
 def _scores_and_features(block: Block, coef: Floats) -> tuple[Floats, Floats]:
@@ -177,6 +199,9 @@ class Estimate(NamedTuple):
     separating : ndarray of shape (P,) or None
         Where the objective never rises in some direction: each parameter's part in
         it, times its feature's spread, the largest 1. All covariances are NaN then.
+    silent : ndarray of bool of shape (P,)
+        Parameters about which the gradients of lists say nothing, though curvatures
+        do: clustered errors of 0, which are NaN here.
     curved : bool
         Whether the objective is curved upwards wherever the data can tell.
     step : float
@@ -190,6 +215,7 @@ class Estimate(NamedTuple):
     constant: np.ndarray
     collinear: list[Floats]
     separating: Floats | None
+    silent: np.ndarray
     curved: bool
     step: float
 
@@ -257,8 +283,14 @@ def estimate(
     for covariance in (clustered, model):
         covariance[undefined] = np.nan
         covariance[:, undefined] = np.nan
-    errors = standard_errors(clustered)[~undefined]
-    moves = np.abs(step[~undefined])[errors > 0] / errors[errors > 0]
+    silent = ~undefined & (
+        np.diag(clustered) * max(found.n_lists, 1) < SILENT**2 * np.diag(model)
+    )
+    clustered[silent] = np.nan
+    clustered[:, silent] = np.nan
+    errors = standard_errors(clustered)
+    told = errors > 0
+    moves = np.abs(step[told]) / errors[told]
     return (
         Estimate(
             clustered,
@@ -268,6 +300,7 @@ def estimate(
             constant,
             dependent,
             separating,
+            silent,
             curved,
             float(np.max(moves, initial=0.0)),
         ),
@@ -350,12 +383,12 @@ def _recession(
     """
     p = objective.n_features
     candidates = []
-    if _reach(objective, step[:p]) > SMALL_MOVE:
+    if score_range(objective, step[:p]) > SMALL_MOVE:
         candidates += [step, flattest]
     if smallest <= FLAT * largest:
         candidates += [flattest, parameters]
     for direction in candidates:
-        reach = _reach(objective, direction[:p])
+        reach = score_range(objective, direction[:p])
         if reach == 0:
             continue
         far = direction * (FAR / reach)
@@ -369,7 +402,7 @@ def _recession(
     return None
 
 
-def _reach(objective: LinearObjective | _Held, coef: Floats) -> float:
+def score_range(objective: LinearObjective | _Held, coef: Floats) -> float:
     """Return the largest range of ``X @ coef`` inside a list."""
     ranges = [0.0]
     for block in objective.blocks:

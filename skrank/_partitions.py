@@ -70,24 +70,50 @@ class SubsetModel(NamedTuple):
         )
 
 
-class Estimate(NamedTuple):
-    """A number for each row, and its standard error where it was sampled, else 0."""
+class ExpectedLevel(NamedTuple):
+    """Expected level of each row inside its list, 1 the best, with its standard error.
+
+    Attributes
+    ----------
+    value : ndarray of shape (n_rows,)
+        Expected levels.
+    standard_error : ndarray of shape (n_rows,)
+        0 where the value is exact, positive where it is a mean of draws.
+
+    Examples
+    --------
+    >>> from skrank import PMOPRanker
+    >>> X, y, groups = [[1.0], [0.0], [2.0], [1.0]], [1, 0, 1, 0], ["a", "a", "b", "b"]
+    >>> level = PMOPRanker().fit(X, y, groups).expected_level(X, groups)
+    >>> bool(level.value[0] < level.value[1])
+    True
+    """
 
     value: Floats
     standard_error: Floats
 
 
-class PairProbabilities(NamedTuple):
-    """How likely the rows of a list win, tie or lose against each other.
+class ListPairProba(NamedTuple):
+    """Probabilities that rows win, tie or lose against each other row of their list.
 
     Attributes
     ----------
     first, second : ndarray of shape (n_pairs,)
-        The rows of each pair, each pair once.
+        Row numbers of each pair, each pair once.
     proba : ndarray of shape (n_pairs, 3)
         Probabilities that the first wins, that they tie, and that the second wins.
     standard_error : ndarray of shape (n_pairs, 3)
-        0 where the probabilities are exact.
+        0 where the probabilities are exact, else of a share of draws.
+
+    Examples
+    --------
+    >>> from skrank import PMOPRanker
+    >>> X, y, groups = [[1.0], [0.0], [2.0], [1.0]], [1, 0, 1, 0], ["a", "a", "b", "b"]
+    >>> pairs = PMOPRanker().fit(X, y, groups).pairwise_proba(X, groups)
+    >>> pairs.first, pairs.second
+    (array([0, 2]), array([1, 3]))
+    >>> bool(pairs.proba[0, 0] > pairs.proba[0, 2])
+    True
     """
 
     first: Indices
@@ -98,7 +124,7 @@ class PairProbabilities(NamedTuple):
 
 def expected_levels(
     scores: Floats, lists: Lists, model: SubsetModel, n_samples: int, seed: int
-) -> Estimate:
+) -> ExpectedLevel:
     """Return the expected level of each row, 1 the best.
 
     Exact for lists of up to 12 rows, the mean of draws for others.
@@ -115,12 +141,12 @@ def expected_levels(
         levels = model.draw(scores[rows], part, n_samples, seed, int(rows[0]))
         value[rows] = levels.mean(axis=0)
         error[rows] = levels.std(axis=0, ddof=1) / np.sqrt(n_samples)
-    return Estimate(value, error)
+    return ExpectedLevel(value, error)
 
 
 def pair_probabilities(
     scores: Floats, lists: Lists, model: SubsetModel, n_samples: int, seed: int
-) -> PairProbabilities:
+) -> ListPairProba:
     """Return how likely each row of a list wins from or ties each later row.
 
     Exact for lists of up to 12 rows, shares of draws for others. The standard error of
@@ -159,7 +185,7 @@ def pair_probabilities(
         proba[here] = count / n_samples
         likely = (count + 1) / (n_samples + 2)
         error[here] = np.sqrt(likely * (1 - likely) / n_samples)
-    return PairProbabilities(first, second, proba, error)
+    return ListPairProba(first, second, proba, error)
 
 
 def stage_probabilities(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank._checks import finite_column
+from skrank._checks import check_choice, finite_column
 from skrank._groups import find_groups, group_rows
 from skrank._lists import Floats, Levels, Lists
 
@@ -44,8 +44,7 @@ def rank_within(
     >>> rank_within([0.3, 0.9, 0.1, 0.2], ["a", "a", "b", "b"])
     array([2, 1, 2, 1])
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
+    check_choice(method, "method", METHODS)
     groups = find_groups(scores, groups, "rank_within")
     flat = finite_column(scores, "scores")
     grouping = group_rows(groups, len(flat))

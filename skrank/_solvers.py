@@ -268,13 +268,19 @@ def _units(objective: LinearObjective, gradient_at_zero: Floats) -> Floats:
     """Return the score that one unit of each parameter makes.
 
     ``sqrt(spread_j^2 + alpha / slope)``: the penalty curves the objective too, in
-    proportion to the loss's own slope, which stands for its curvature.
+    in proportion to the loss's own slope, which stands for its curvature. Where the
+    penalty curves it more than the loss, weights of about 1 in these units are far off:
+    the solver starts with a step of length 1, so that units are larger by this ratio.
     """
     spread = objective.spread()
     slope = float(np.max(np.abs(gradient_at_zero[: len(spread)]) / spread, initial=0.0))
     penalty = np.sqrt(objective.alpha) / np.sqrt(slope) if slope > 0 else 0.0
+    units = np.hypot(spread, penalty)
     n_extra = len(gradient_at_zero) - len(spread)
-    return np.append(np.hypot(spread, penalty), np.ones(n_extra))
+    steepest = np.max(np.abs(gradient_at_zero[: len(spread)]) / units, initial=0.0)
+    if n_extra == 0 and steepest > 0:
+        units *= slope / steepest
+    return np.append(units, np.ones(n_extra))
 
 
 def _is_rounding(objective: LinearObjective, parameters: Floats) -> bool:

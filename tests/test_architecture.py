@@ -8,12 +8,13 @@ import pytest
 
 import skrank
 
-BOTTOM = ("_lists", "_groups", "_kernels", "_checks")
+BOTTOM = ("_lists", "_groups", "_kernels", "_checks", "_warnings")
 # What each unit may import besides itself. A new unit must be placed here.
 ARROWS = {
     "_lists": (),
     "_threads": (),
     "_kernels": (),
+    "_warnings": (),
     "_checks": ("_lists",),
     "_groups": ("_lists", "_checks"),
     "_ranks": BOTTOM,
@@ -158,6 +159,17 @@ def test_imports_follow_the_arrows(name):
 @pytest.mark.parametrize("name", MODULES)
 def test_optional_packages_are_imported_only_where_they_are_used(name):
     assert wrong_optional(name, *MODULES[name]) == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_one_function_warns_for_all_so_that_users_see_their_own_line(name):
+    called = {
+        ast.unparse(node.func)
+        for node in ast.walk(MODULES[name][0])
+        if isinstance(node, ast.Call)
+    }
+    own = {"skrank._warnings": {"warnings.warn"}}
+    assert called & {"warnings.warn", "warnings.warn_explicit"} == own.get(name, set())
 
 
 @pytest.mark.parametrize(

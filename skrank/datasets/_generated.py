@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
+from skrank._checks import Integers, is_integer
 from skrank._lists import Lists
 
 
 @validate_params(
     {
-        "n_lists": [Interval(Integral, 1, None, closed="left")],
-        "list_size": [Interval(Integral, 1, None, closed="left"), tuple, list],
-        "n_features": [Interval(Integral, 1, None, closed="left")],
-        "n_informative": [Interval(Integral, 0, None, closed="left")],
+        "n_lists": [Integers(1)],
+        "list_size": [Integers(1), tuple, list],
+        "n_features": [Integers(1)],
+        "n_informative": [Integers(0)],
         "grade_shares": ["array-like"],
         "noise": [Interval(Real, 0, None, closed="left")],
         "list_effect": [Interval(Real, 0, None, closed="left")],
@@ -155,10 +156,10 @@ def make_ranking(
 
 def _size_range(list_size):
     """Return the smallest and the largest number of rows of a list."""
-    sizes = (list_size,) * 2 if isinstance(list_size, Integral) else list_size
+    sizes = (list_size,) * 2 if is_integer(list_size) else list_size
     if (
         len(sizes) != 2
-        or not all(isinstance(size, Integral) for size in sizes)
+        or not all(map(is_integer, sizes))
         or not 1 <= sizes[0] <= sizes[1]
     ):
         raise ValueError(

@@ -8,14 +8,14 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import validate_params
 
+from skrank._checks import Integers
 from skrank._kernels.reading import Fault, parse_lines, scatter
 
 BLOCK = 2**20  # bytes of text in memory at a time; larger ones leave the cache
@@ -28,7 +28,7 @@ EMPTIEST = 0.01
 @validate_params(
     {
         "sparse": ["boolean"],
-        "n_features": [Interval(Integral, 1, LARGEST_COLUMN + 1, closed="both"), None],
+        "n_features": [Integers(1, LARGEST_COLUMN + 1), None],
         "zero_based": ["boolean"],
         "dtype": "no_validation",
     },

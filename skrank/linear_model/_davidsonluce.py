@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from skrank._checks import Integers
 from skrank._kernels.partitions import IMPOSSIBLE
 from skrank._partitions import SubsetModel
 from skrank._solvers import LAST_DIGITS
-from skrank.linear_model._linear import LinearRanker
+from skrank.linear_model._linear import LinearRanker, listing
 from skrank.linear_model._partition_model import PartitionModelMixin
 from skrank.losses import DavidsonLuce
 from skrank.losses._samplers import size_weights
@@ -65,7 +64,9 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
         Weight of each feature, in units of score per unit of the feature.
     tie_weights_ : ndarray of shape (largest_size,)
         Learned weight of a stage that takes 1, 2, ... rows; 1.0 for one row, 0.0 for
-        sizes that do not occur in the data.
+        sizes that do not occur in the data. Where all stages of some number of rows or
+        more take so many, their weights have no finite best value, and those here are
+        just large; ``summary`` leaves them out.
     objective_ : float
         Value of what was minimised, at the end.
     n_iter_ : int
@@ -94,7 +95,7 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
     _parameter_constraints: dict = {  # noqa: RUF012
         **LinearRanker._parameter_constraints,
         "tie_weights": [StrOptions({"sizes", "slope"})],
-        "max_tie_size": [Interval(Integral, 1, None, closed="left"), None],
+        "max_tie_size": [Integers(1), None],
     }
     _parameter_constraints.pop("loss")
     _compared = ({},)
@@ -143,11 +144,34 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
     def _solve(self, objective, objective_of):
         """Minimise, and tell the weights of sizes in natural units."""
         solution = super()._solve(objective, objective_of)
+        growing = self._sizes_that_grow(objective)
+        if len(growing) and solution.problem is not None:
+            sizes = listing([str(size) for size in growing])
+            problem = (
+                f"{solution.problem} Weights of ties of {sizes} rows grow without end: "
+                f"all stages of {growing[0]} rows or more take {growing[0]} or more."
+            )
+            solution = solution._replace(problem=problem)
         extra = solution.parameters[objective.n_features :]
+        self._estimated = extra > IMPOSSIBLE
+        if self.tie_weights == "sizes":
+            self._estimated[growing - 2] = False
+        elif len(growing):
+            self._estimated[:] = False
         longest = max(int(block.lists.sizes.max()) for block in objective.blocks)
         logs = objective.loss.log_weights(extra if len(extra) else None, longest)
         self.tie_weights_ = np.exp(logs)
         return solution
+
+    def _sizes_that_grow(self, objective):
+        """Return sizes of ties whose weights have no finite best value."""
+        parts = [block.prepared.levels for block in objective.blocks]
+        taken = np.concatenate([levels.sizes for levels in parts])
+        rows = np.concatenate([rows_of_stages(levels) for levels in parts])
+        if self.tie_weights == "sizes":
+            return sizes_that_grow(taken, rows)
+        most = np.minimum(rows, self.max_tie_size or rows.max())
+        return np.unique(taken[taken > 1]) if (taken == most).all() else taken[:0]
 
     def _extra_names(self):
         if self.tie_weights == "slope":
@@ -155,7 +179,7 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
         return [f"log delta_{size}" for size in range(2, len(self.extra_) + 2)]
 
     def _free_extra(self):
-        return self.extra_ > IMPOSSIBLE
+        return self._estimated
 
     def _subset_model(self, longest):
         """Return the model of a stage, for the methods on partitions."""
@@ -164,3 +188,35 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
         weights = size_weights(longest, len(learned))
         weights[1 : len(learned) + 1] = np.where(learned > IMPOSSIBLE, learned, -np.inf)
         return SubsetModel(False, weights)
+
+
+def rows_of_stages(levels):
+    """Return the number of rows that each level was taken from: its own and below."""
+    ends = np.repeat(levels.starts[levels.offsets[1:]], levels.n_levels)
+    return ends - levels.starts[:-1]
+
+
+def sizes_that_grow(taken, rows):
+    """Return the sizes of ties whose weights have no finite best value.
+
+    A weight is held where a stage of at least its size takes another size whose
+    weight is held, as that of one row is. So all sizes up to some number are, and all
+    stages of more rows take more rows than that.
+
+    Parameters
+    ----------
+    taken, rows : ndarray of int of shape (n_stages,)
+        Number of rows that each stage takes, and takes them from.
+
+    Returns
+    -------
+    sizes : ndarray of int
+        Sizes that are taken and not held, increasing.
+    """
+    longest = np.zeros(int(rows.max()) + 1, dtype=np.intp)
+    np.maximum.at(longest, taken, rows)
+    longest = np.maximum.accumulate(longest)
+    held = 1
+    while longest[held] > held:
+        held = int(longest[held])
+    return np.unique(taken[taken > held])

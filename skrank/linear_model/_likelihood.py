@@ -31,11 +31,10 @@ Each mixin stands left of ``LinearRanker`` and needs only a fitted ranker with
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from skrank._inference import estimate
+from skrank._warnings import warn
 from skrank.linear_model._probability_model import ProbabilityModelMixin, divisor_of
 
 
@@ -93,12 +92,11 @@ class LikelihoodMixin(ProbabilityModelMixin):
         values = self._log_likelihoods(seen.scores, seen.y, seen.lists)
         n_impossible = int(np.sum(values == -np.inf))
         if n_impossible:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: {n_impossible} of {len(values)} lists have a "
                 "log-likelihood of minus infinity, since so many rows are tied in them "
                 "as the fitted model never ties: max_tie_size is smaller, or no level "
                 "of this size was in the data of the fit.",
-                stacklevel=2,
             )
         return seen.add_up(values, average)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -14,14 +13,27 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._checks import finite_column, refuse_masked
+from skrank._checks import Integers, finite_column, refuse_masked
 from skrank._features import constant_features
 from skrank._groups import find_groups, group_rows, list_weights, refuse_unknown
+from skrank._inference import LARGEST_FEATURE, estimate, score_range
+from skrank._lists import Lists
 from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
 from skrank._solvers import LAST_DIGITS, minimize_by_smoothing, minimize_lbfgs
+from skrank._warnings import warn
 from skrank.base import RankerMixin
 from skrank.losses import ListMLE, Loss
 from skrank.metrics import pairwise_accuracy_score
+
+# Below it products lose digits, then all. Where a penalty holds weights to the size of
+# gradients over alpha, scores are about spread squared over alpha.
+SMALLEST_SCORE = np.finfo(np.float64).tiny / np.finfo(np.float64).eps
+
+FEW_FEATURES = 50  # whose second derivatives cost less than any fit
+LARGE_SCORE = 3.0  # range inside a list, which weights that grow for ever reach first
+FAR_OUT = 20.0  # beyond any margin, and logistic slopes are no rounding yet
+INVOLVED = 1e-2  # share of the largest part in a direction
+LISTED = 5  # names in a message
 
 
 class LinearRanker(RankerMixin, BaseEstimator):
@@ -94,11 +106,11 @@ class LinearRanker(RankerMixin, BaseEstimator):
         "loss": [Loss, None],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "normalize": [StrOptions({"size", "terms"}), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Integers(1)],
         "tol": [Interval(Real, 0, None, closed="left")],
         "ftol": [Interval(Real, 0, None, closed="left")],
         "warm_start": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Integers(None), None],
         "verbose": ["verbose"],
     }
     # Settings that the command-line comparison shows, one row each.
@@ -164,6 +176,16 @@ class LinearRanker(RankerMixin, BaseEstimator):
             length than ``X`` or miss values; if ``X`` or ``y`` hold NaN, infinity or
             masked entries; if ``y`` holds strings or integers beyond 2**53;
             if ``sample_weight`` varies inside a list.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stops early.
+        UserWarning
+            If lists or features cannot rank, or scores underflow; if ``alpha`` is 0
+            and no finite weights are best, since all pairs are in order, or some are
+            in a direction that puts none out of order. Such directions are looked for
+            where features are at most 50 or fewer than iterations.
         """
         name = type(self).__name__
         refuse_unknown(f"{name}.fit", unknown)
@@ -189,18 +211,16 @@ class LinearRanker(RankerMixin, BaseEstimator):
             else:
                 X = X[grouping.rows]
         if lists.sizes.max() == 1:
-            warnings.warn(
+            warn(
                 f"{name}.fit: no list has two rows, so there is nothing to rank and "
                 "all weights stay 0. Check groups.",
-                stacklevel=3,
             )
         constant = constant_features(X, lists, rows)
         if constant.any() and lists.sizes.max() > 1:
-            warnings.warn(
+            warn(
                 f"{name}.fit: {int(constant.sum())} of {len(constant)} features are "
                 "constant inside every list, so they cannot rank: their weights "
                 f"are 0. The first is column {int(np.argmax(constant))}.",
-                stacklevel=3,
             )
         loss = self._loss()
         y = loss.check_labels(y, lists)
@@ -220,15 +240,24 @@ class LinearRanker(RankerMixin, BaseEstimator):
         with objective.running():
             solution = self._solve(objective, objective_of)
         if solution.problem is not None:
-            warnings.warn(solution.problem, ConvergenceWarning, stacklevel=3)
+            warn(solution.problem, ConvergenceWarning)
         self.coef_ = solution.parameters[: X.shape[1]].copy()
         self.extra_ = solution.parameters[X.shape[1] :].copy()
         self.objective_ = solution.value
         self.n_iter_ = max(solution.n_iter, 1)
         if np.any(np.abs(self.extra_) >= loss.extra_limit):
-            warnings.warn(f"{name}.fit: {loss.at_limit(self.extra_)}", stacklevel=3)
-        if self.alpha == 0 and self.coef_.any():
-            self._warn_if_separated(objective, y, rows)
+            warn(f"{name}.fit: {loss.at_limit(self.extra_)}")
+        if np.max(objective.spread()) < np.sqrt(SMALLEST_SCORE * self.alpha):
+            warn(
+                f"{name}.fit: X is so small beside alpha={self.alpha:g} that scores "
+                "underflow and rank no more. Scale X, for example with StandardScaler."
+            )
+        if (
+            self.alpha == 0
+            and self.coef_.any()
+            and not self._warn_if_separated(objective, y, rows)
+        ):
+            self._warn_if_receding(objective, solution.parameters)
         return self
 
     def predict(self, X):
@@ -300,23 +329,91 @@ class LinearRanker(RankerMixin, BaseEstimator):
         return np.concatenate((coef, self.extra_))
 
     def _warn_if_separated(self, objective, y, rows):
-        """Warn if every pair is in order and larger weights are better still."""
+        """Warn, and say so, if all pairs are in order and larger weights are better."""
         larger = np.concatenate((2.0 * self.coef_, self.extra_))
         value, gradient = objective(larger)
         # Some losses end at finite weights: there the value rises or the slope is 0.
         rises = value > self.objective_ + 1e-12 * abs(self.objective_)
         if rises or not gradient.any():
-            return
+            return False
         lists = objective.lists
         scores = linear_scores(objective.X, self.coef_)
         if rows is not None:
             scores = scores[rows]
         of_list = lists.expand(np.arange(lists.n_lists))
         comparable = bool(np.any(lists.max(y) > lists.min(y)))
-        if comparable and pairwise_accuracy_score(y, scores, of_list) == 1.0:
-            warnings.warn(
+        separated = comparable and pairwise_accuracy_score(y, scores, of_list) == 1.0
+        if separated:
+            warn(
                 f"{type(self).__name__}.fit: with alpha=0 the fit puts every pair of "
                 "rows in order, so no finite weights are best: they grow until the "
-                "solver stops. Set alpha above 0.",
-                stacklevel=4,
+                "solver stops. Set alpha above 0."
             )
+        return separated
+
+    def _warn_if_receding(self, objective, parameters):
+        """Warn if the fit improves for ever along a direction of some features.
+
+        Second derivatives cost as much as one iteration a feature, so many features
+        are left to ``summary``.
+        """
+        if len(self.coef_) > max(FEW_FEATURES, self.n_iter_):
+            return
+        if _is_flat_far_out(objective.loss, self.extra_):
+            return
+        spread = objective.spread()
+        if spread.max() > LARGEST_FEATURE or spread.min() < 1.0 / LARGEST_FEATURE:
+            return
+        if score_range(objective, self.coef_) < LARGE_SCORE:
+            return
+        free = np.concatenate((np.ones(len(self.coef_), bool), self._free_extra()))
+        separating = estimate(objective, parameters, free)[0].separating
+        if separating is not None:
+            direction = involved(separating, self._parameter_names(free))
+            warn(
+                f"{type(self).__name__}.fit: with alpha=0 the fit improves for ever as "
+                f"weights grow along a direction of {direction}, so no finite weights "
+                "are best: they grow until the solver stops. Set alpha above 0, or "
+                "drop what tells the order with certainty."
+            )
+
+    def _parameter_names(self, which):
+        """Return the names of some of the features and the loss's own parameters."""
+        names = [*self._feature_names(), *self._extra_names()]
+        return [name for name, kept in zip(names, which, strict=True) if kept]
+
+    def _feature_names(self):
+        """Return the names of the features, or x0, x1, ..."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"x{number}" for number in range(self.n_features_in_)]
+        return list(map(str, names))
+
+    def _extra_names(self):
+        """Return names of the loss's own parameters."""
+        return [f"extra {number}" for number in range(len(self.extra_))]
+
+    def _free_extra(self):
+        """Return which of the loss's own parameters are estimated, not at a limit."""
+        return np.abs(self.extra_) < self._loss().extra_limit
+
+
+def _is_flat_far_out(loss, extra):
+    """Tell whether a pair far enough in order costs nothing more, as with hinges."""
+    given = (extra,) if len(extra) else ()
+    pair, order = Lists([2]), np.array([1.0, 0.0])
+    prepared = loss.prepare(order, pair)
+    slope = loss.value_and_gradient(FAR_OUT * order, prepared, pair, *given)[1]
+    return not slope.any()
+
+
+def involved(parts, names):
+    """Return the names of the largest parts of a direction as text."""
+    order = np.argsort(-parts, kind="stable")
+    return listing([names[j] for j in order if parts[j] > INVOLVED])
+
+
+def listing(names):
+    """Return names as text, the first few of many."""
+    more = len(names) - LISTED
+    return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")

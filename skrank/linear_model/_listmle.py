@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 from scipy.special import gammaln
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from skrank._checks import Integers
 from skrank._solvers import LAST_DIGITS
 from skrank.linear_model._linear import LinearRanker
 from skrank.linear_model._plackett_luce_model import PlackettLuceMixin
@@ -103,7 +102,7 @@ class ListMLERanker(PlackettLuceMixin, LinearRanker):
         **LinearRanker._parameter_constraints,
         "ties": [StrOptions({"efron", "breslow", "order", "random", "marginal"})],
         "last_level": [StrOptions({"skip", "rank"})],
-        "top_k": [Interval(Integral, 1, None, closed="left"), None],
+        "top_k": [Integers(1), None],
         "stage_weights": [StrOptions({"uniform", "position", "discount"})],
         "random_state": ["random_state"],
     }

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skrank._checks import check_count
 from skrank._lists import Levels
 from skrank._partitions import (
-    Estimate,
-    PairProbabilities,
+    ExpectedLevel,
+    ListPairProba,
     SubsetModel,
     expected_levels,
     pair_probabilities,
     stage_probabilities,
 )
 from skrank.linear_model._likelihood import LikelihoodMixin
-from skrank.linear_model._probability_model import check_count
 
 
 class PartitionModelMixin(LikelihoodMixin):
@@ -135,10 +135,9 @@ class PartitionModelMixin(LikelihoodMixin):
 
         Returns
         -------
-        value : ndarray of shape (n_rows,)
-            Expected levels.
-        standard_error : ndarray of shape (n_rows,)
-            Standard errors of sampled ones, 0 for exact ones.
+        level : skrank.inspection.ExpectedLevel
+            Named tuple of ``value`` and ``standard_error``, each of shape (n_rows,);
+            errors are 0 where levels are exact.
 
         Raises
         ------
@@ -151,7 +150,7 @@ class PartitionModelMixin(LikelihoodMixin):
         )
         model = self._subset_model(int(grouping.lists.sizes.max()))
         found = expected_levels(scores, grouping.lists, model, n_samples, seed)
-        return Estimate(*(grouping.scatter(values) for values in found))
+        return ExpectedLevel(*(grouping.scatter(values) for values in found))
 
     def pairwise_proba(self, X, groups, n_samples=1000, random_state=None):
         """Return how likely rows win, tie or lose against each other row of a list.
@@ -173,12 +172,10 @@ class PartitionModelMixin(LikelihoodMixin):
 
         Returns
         -------
-        first, second : ndarray of shape (n_pairs,)
-            Row numbers of each pair inside a list, each pair once.
-        proba : ndarray of shape (n_pairs, 3)
-            Probabilities that the first row's level is better, the same, or worse.
-        standard_error : ndarray of shape (n_pairs, 3)
-            Standard errors of sampled ones, 0 for exact ones.
+        pairs : skrank.inspection.ListPairProba
+            Named tuple of ``first`` and ``second``, the row numbers of each pair, once,
+            of shape (n_pairs,); of ``proba``, that the first row's level is better, the
+            same, or worse, and of ``standard_error``, each of shape (n_pairs, 3).
 
         Raises
         ------
@@ -194,7 +191,7 @@ class PartitionModelMixin(LikelihoodMixin):
         if grouping.rows is None:
             return found
         first, second = grouping.rows[found.first], grouping.rows[found.second]
-        return PairProbabilities(first, second, found.proba, found.standard_error)
+        return ListPairProba(first, second, found.proba, found.standard_error)
 
     def _log_likelihoods(self, scores, y, lists):
         """Return the log-likelihood of each list, minus infinity if impossible."""

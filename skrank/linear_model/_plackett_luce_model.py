@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skrank._checks import check_count
 from skrank._plackett_luce import (
     TopKProba,
     draw_ranks,
@@ -13,7 +14,6 @@ from skrank._plackett_luce import (
 )
 from skrank.linear_model._likelihood import LikelihoodMixin
 from skrank.linear_model._pair_model import PairModelMixin
-from skrank.linear_model._probability_model import check_count
 from skrank.losses import RankNet
 
 

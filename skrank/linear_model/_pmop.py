@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skrank._checks import Integers
 from skrank._partitions import SubsetModel
 from skrank._solvers import LAST_DIGITS
 from skrank._stochastic import SampledObjective, ascend
+from skrank._warnings import warn
 from skrank.linear_model._linear import LinearRanker
 from skrank.linear_model._partition_model import PartitionModelMixin
 from skrank.losses import PMOP, ListMLE
@@ -126,10 +127,10 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
         **LinearRanker._parameter_constraints,
         "potential": [StrOptions({"arithmetic", "geometric"})],
         "inference": [StrOptions({"exact", "gibbs", "metropolis"})],
-        "max_tie_size": [Interval(Integral, 1, None, closed="left"), None],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "max_tie_size": [Integers(1), None],
+        "n_steps": [Integers(1)],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "batch_size": [Integers(1), None],
         "random_state": ["random_state"],
     }
     _parameter_constraints.pop("loss")
@@ -214,14 +215,18 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
         decrease = objective(objective.start)[0] - best.value
         ended = first.problem is None and second.problem is None
         if ended and apart > OTHER_OPTIMUM * decrease:
-            warnings.warn(
+            warn(
                 "PMOPRanker.fit: the objective has several optima: it ends at "
                 f"{first.value:.6g} from zero weights and at {second.value:.6g} from "
                 "those of ListMLERanker. The lower is kept; there may be lower ones. "
                 "A larger alpha, or potential='geometric', makes it one.",
-                stacklevel=4,
             )
         return best
+
+    def _warn_if_receding(self, objective, parameters):
+        """Leave chains alone, which are there where the exact sums cost too much."""
+        if self.inference == "exact":
+            super()._warn_if_receding(objective, parameters)
 
     def _climb(self, objective, objective_of):
         """Climb by drawn gradients."""

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import warnings
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._checks import equally_long, finite_column, refuse_masked
+from skrank._checks import (
+    check_choice,
+    check_confidence,
+    equally_long,
+    finite_column,
+    refuse_masked,
+)
 from skrank._groups import Grouping, find_groups, group_rows, list_weights
 from skrank._inference import estimate, standard_errors
 from skrank._lists import Floats, Lists
 from skrank._objective import LinearObjective, is_memory_mapped
+from skrank._warnings import warn
+from skrank.linear_model._linear import LISTED, involved, listing
 from skrank.linear_model._summary import FitSummary
 
 FEW_LISTS = 40
 FAR_FROM_OPTIMUM = 0.1  # standard errors
-INVOLVED = 1e-2  # share of the largest part in a separating direction
-LISTED = 5  # names in a message
 
 
 class Observed(NamedTuple):
@@ -38,11 +42,10 @@ class Observed(NamedTuple):
 
     def add_up(self, values: Floats, average: str | None) -> Any:
         """Return the sum or mean of one value a list, or the values by list label."""
+        check_choice(average, "average", ("sum", "mean", None))
         if average is None:
             order = self.grouping.label_order()
             return values if order is None else values[order]
-        if average not in ("sum", "mean"):
-            raise ValueError(f"average must be 'sum', 'mean' or None, got {average!r}.")
         weights = np.ones(len(values)) if self.weights is None else self.weights
         counted = weights > 0  # 0 times minus infinity is no number
         total = float(values[counted] @ weights[counted])
@@ -95,7 +98,8 @@ class ProbabilityModelMixin:
         ------
         ValueError
             If there are no model-based standard errors and ``covariance`` asks for
-            them, or the data are not those of :meth:`fit` in kind.
+            them, the data are not those of :meth:`fit` in kind, or features are so
+            large or small that their products are no numbers.
 
         Warns
         -----
@@ -116,19 +120,13 @@ class ProbabilityModelMixin:
         .. [1] C. Varin, N. Reid, D. Firth, "An overview of composite likelihood
            methods", Statistica Sinica 21 (2011), sections 2.3 and 3.2.
         """
-        if covariance not in ("clustered", "model"):
-            raise ValueError(
-                f"covariance must be 'clustered' or 'model', got {covariance!r}."
-            )
-        if not (isinstance(confidence, Real) and 0 < confidence < 1):
-            raise ValueError(f"confidence must be in (0, 1), got {confidence!r}.")
+        check_choice(covariance, "covariance", ("clustered", "model"))
+        check_confidence(confidence)
         objective, grouping, weights = self._objective(X, y, groups, sample_weight)
         parameters = np.concatenate((self.coef_, self.extra_))
         free = np.concatenate((np.ones(len(self.coef_), bool), self._free_extra()))
         found, n_lists = estimate(objective, parameters, free)
-        names = [*self._feature_names(), *self._extra_names()]
-        left_out = [name for name, kept in zip(names, free, strict=True) if not kept]
-        names = [name for name, kept in zip(names, free, strict=True) if kept]
+        names, left_out = self._parameter_names(free), self._parameter_names(~free)
         divisor = divisor_of(objective, weights)
         total = weights.sum()
         reason = self._no_model(grouping.lists, weights, divisor)
@@ -143,14 +141,14 @@ class ProbabilityModelMixin:
         if left_out:
             notes.append(
                 "At a limit of the model, so left out, without an error: "
-                f"{_listing(left_out)}."
+                f"{listing(left_out)}."
             )
         notes += self._approximations(objective)
         for alarm in alarms:
-            warnings.warn(f"{type(self).__name__}.summary: {alarm}", stacklevel=2)
+            warn(f"{type(self).__name__}.summary: {alarm}")
         if reason is not None:
             notes.append(f"No model-based standard errors: {reason}")
-        penalty = 0.5 * objective.alpha * float(self.coef_ @ self.coef_)
+        penalty = 0.5 * float((objective.alpha * self.coef_) @ self.coef_)
         fit = total * (penalty - objective(parameters)[0])
         fit_name, value, name, criterion = self._criterion(
             objective, found, fit, total, divisor
@@ -182,21 +180,6 @@ class ProbabilityModelMixin:
         """Return notes on what the summary's numbers approximate."""
         return []
 
-    def _extra_names(self):
-        """Return names of the loss's own parameters."""
-        return [f"extra {number}" for number in range(len(self.extra_))]
-
-    def _free_extra(self):
-        """Return which of the loss's own parameters are estimated, not at a limit."""
-        return np.abs(self.extra_) < self._loss().extra_limit
-
-    def _feature_names(self):
-        """Return the names of the features, or x0, x1, ..."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"x{number}" for number in range(self.n_features_in_)]
-        return list(map(str, names))
-
     def _notes(self, found, n_lists, names, covariance):
         """Return what a summary's reader must know, and what they must be warned of."""
         notes, alarms = [], []
@@ -213,11 +196,11 @@ class ProbabilityModelMixin:
         if n_lists == 0:
             alarms.append("No list tells an order, so there are no standard errors.")
         elif constant:
-            notes.append(f"Constant inside every list: {_listing(constant)}.")
+            notes.append(f"Constant inside every list: {listing(constant)}.")
         sums = [_formula(direction, names) for direction in found.collinear]
         if sums:
             text = (
-                f"Collinear features: constant inside every list are {_listing(sums)}. "
+                f"Collinear features: constant inside every list are {listing(sums)}. "
             )
             if free:
                 alarms.append(
@@ -227,11 +210,10 @@ class ProbabilityModelMixin:
             else:
                 notes.append(text + "Only alpha tells their coefficients apart.")
         if found.separating is not None:
-            order = np.argsort(-found.separating, kind="stable")
-            involved = [names[j] for j in order if found.separating[j] > INVOLVED]
+            direction = involved(found.separating, names)
             alarms.append(
                 "Separation: the fit improves for ever as weights grow along a "
-                f"direction of {_listing(involved)}, so no finite optimum and no "
+                f"direction of {direction}, so no finite optimum and no "
                 "standard errors exist. Set alpha above 0, or drop what tells the "
                 "order with certainty."
             )
@@ -244,6 +226,13 @@ class ProbabilityModelMixin:
             alarms.append(
                 "The coefficients are not the optimum for these data: it is about "
                 f"{found.step:.2g} standard errors away. {self._nearer()}"
+            )
+        if found.silent.any():
+            silent = listing([names[j] for j in np.flatnonzero(found.silent)])
+            alarms.append(
+                f"No clustered standard errors of {silent}: at the coefficients the "
+                "gradient of every single list is 0 in them, as where all rows are "
+                "tied, so that lists do not tell how much estimates would vary."
             )
         enough = max(FEW_LISTS, len(names) + 1)
         if covariance == "clustered" and 0 < n_lists < enough:
@@ -324,14 +313,6 @@ class ProbabilityModelMixin:
         return loss.value_and_gradient(scores, prepared, lists, *given)[0]
 
 
-def check_count(value: Any, name: str, fewest: int = 1) -> None:
-    """Raise ValueError for what is no integer of at least ``fewest``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < fewest:
-        raise ValueError(
-            f"{name} must be an integer of at least {fewest}, got {value!r}."
-        )
-
-
 def divisor_of(objective: LinearObjective, weights: Floats) -> float | None:
     """Return what the fit divides each list's loss by, None where that differs."""
     factors = np.concatenate([block.factors for block in objective.blocks])
@@ -349,9 +330,3 @@ def _formula(direction: Floats, names: list[str]) -> str:
     used = np.flatnonzero(direction)
     terms = [f"{direction[j]:+.3g} {names[j]}" for j in used[:LISTED]]
     return " ".join([*terms, *(["..."] if len(used) > LISTED else [])])
-
-
-def _listing(names: list[str]) -> str:
-    """Return names as text, the first few of many."""
-    more = len(names) - LISTED
-    return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from skrank._checks import check_count
 from skrank._kernels.partitions import geometric
 from skrank._lists import Floats, Indices, Levels, Lists
 
@@ -23,15 +23,11 @@ class Partitions(NamedTuple):
         return cls(Levels(y, lists), np.argsort(lists.sizes, kind="stable"))
 
 
-def check_tie_size(name: str, max_tie_size: object, y: Floats, lists: Lists) -> None:
+def check_tie_size(name: str, max_tie_size: Any, y: Floats, lists: Lists) -> None:
     """Refuse a ``max_tie_size`` that is no size, or less than that of a level."""
+    check_count(max_tie_size, "max_tie_size", optional=True)
     if max_tie_size is None:
         return
-    if not (isinstance(max_tie_size, Integral) and int(max_tie_size) >= 1):
-        raise ValueError(
-            "max_tie_size must be None or an integer of at least 1, got "
-            f"{max_tie_size!r}."
-        )
     levels = Levels(y, lists)
     largest = int(np.argmax(levels.sizes))
     size = int(levels.sizes[largest])

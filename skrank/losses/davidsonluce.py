@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skrank._checks import check_choice
 from skrank._kernels.partitions import IMPOSSIBLE
 from skrank._lists import Floats, Levels, Lists
 from skrank.losses._partition import Partitions, check_tie_size, geometric_likelihood
@@ -59,10 +60,7 @@ class DavidsonLuce(Loss):
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
         """Check the parameters, and that no level has more than ``max_tie_size``."""
-        if self.tie_weights not in TIE_WEIGHTS:
-            raise ValueError(
-                f"tie_weights must be one of {TIE_WEIGHTS}, got {self.tie_weights!r}."
-            )
+        check_choice(self.tie_weights, "tie_weights", TIE_WEIGHTS)
         check_tie_size("DavidsonLuce", self.max_tie_size, y, lists)
         return y
 

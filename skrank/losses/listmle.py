@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skrank._checks import check_choice, check_count
 from skrank._kernels.listwise import (
     plackett_luce,
     plackett_luce_curvature,
@@ -16,6 +15,7 @@ from skrank._kernels.listwise import (
 )
 from skrank._kernels.marginal import marginal
 from skrank._lists import Floats, Indices, Levels, Lists
+from skrank._warnings import warn
 from skrank.losses.base import Loss
 
 TIES = ("order", "random", "breslow", "efron", "marginal")
@@ -128,23 +128,10 @@ class ListMLE(Loss):
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
         """Check the parameters; warn of ties by order; break ties at random."""
-        if self.ties not in TIES:
-            raise ValueError(f"ties must be one of {TIES}, got {self.ties!r}.")
-        if self.last_level not in ("skip", "rank"):
-            raise ValueError(
-                f"last_level must be 'skip' or 'rank', got {self.last_level!r}."
-            )
-        if self.top_k is not None and not (
-            isinstance(self.top_k, Integral) and int(self.top_k) >= 1
-        ):
-            raise ValueError(
-                f"top_k must be None or an integer of at least 1, got {self.top_k!r}."
-            )
-        if self.stage_weights not in STAGE_WEIGHTS:
-            raise ValueError(
-                f"stage_weights must be one of {STAGE_WEIGHTS}, got "
-                f"{self.stage_weights!r}."
-            )
+        check_choice(self.ties, "ties", TIES)
+        check_choice(self.last_level, "last_level", ("skip", "rank"))
+        check_count(self.top_k, "top_k", optional=True)
+        check_choice(self.stage_weights, "stage_weights", STAGE_WEIGHTS)
         if self.stage_weights != "uniform" and not self._row_by_row:
             raise ValueError(
                 f"stage_weights={self.stage_weights!r} is not defined for "
@@ -177,11 +164,10 @@ class ListMLE(Loss):
         by_labels[levels.starts[1:] - 1] = True
         share = np.mean(~by_labels[counted])
         if share > 0:
-            warnings.warn(
+            warn(
                 f"ListMLE(ties='order'): the order of rows in the data decides "
                 f"{share:.0%} of the stages, because labels are tied there. The fit "
                 "learns that order; ties='efron' does not.",
-                stacklevel=2,
             )
 
     def prepare(self, y: Floats, lists: Lists) -> Stages:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from skrank._checks import check_choice
 from skrank._kernels.partitions import arithmetic
 from skrank._lists import Floats, Indices, Lists
 from skrank.losses._partition import Partitions, check_tie_size, geometric_likelihood
@@ -81,10 +82,7 @@ class PMOP(Loss):
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
         """Check the parameters, and that no level has more than ``max_tie_size``."""
-        if self.potential not in POTENTIALS:
-            raise ValueError(
-                f"potential must be one of {POTENTIALS}, got {self.potential!r}."
-            )
+        check_choice(self.potential, "potential", POTENTIALS)
         check_tie_size("PMOP", self.max_tie_size, y, lists)
         return y
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skrank._checks import check_choice
 from skrank._kernels.pairwise import logistic
 from skrank._lists import Floats, Levels, Lists
 from skrank.losses._gains import relative_gains
@@ -56,10 +57,7 @@ class RankNet(Loss):
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
         """Refuse unknown pair weights, and negative labels for gains."""
-        if self.pair_weight not in (None, "gain"):
-            raise ValueError(
-                f"pair_weight must be None or 'gain', got {self.pair_weight!r}."
-            )
+        check_choice(self.pair_weight, "pair_weight", (None, "gain"))
         if self.pair_weight == "gain" and y.min() < 0:
             raise ValueError(
                 "RankNet(pair_weight='gain') needs labels of at least 0, got "

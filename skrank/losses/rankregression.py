@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skrank._checks import check_choice
 from skrank._kernels.quadratic import margin_squares
 from skrank._lists import Floats, Levels, Lists
 from skrank.losses._pairs import n_different, n_pairs
@@ -55,10 +56,7 @@ class RankRegression(Loss):
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
         """Refuse unknown differences."""
-        if self.differences not in ("margin", "labels"):
-            raise ValueError(
-                f"differences must be 'margin' or 'labels', got {self.differences!r}."
-            )
+        check_choice(self.differences, "differences", ("margin", "labels"))
         return y
 
     def prepare(self, y: Floats, lists: Lists) -> Levels | Floats:

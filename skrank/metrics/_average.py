@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skrank._checks import equally_long, finite_column
+from skrank._checks import (
+    check_choice,
+    check_count,
+    equally_long,
+    finite_column,
+    is_number,
+)
 from skrank._groups import Grouping, find_groups, group_rows, list_weights
 from skrank._kernels.metrics import TIES
 from skrank._lists import Floats
+from skrank._warnings import warn
 from skrank.metrics._conventions import Rule
 
 GEOMETRIC_FLOOR = 1e-5  # trec_eval's MIN_GEO_MEAN
@@ -86,12 +91,11 @@ class ScoredLists:
         # Summed alike above and below, so that values of at most 1 average to that.
         total = float(len(values) if weights is None else weights.sum())
         if total == 0:
-            warnings.warn(
+            warn(
                 "The metric is undefined for every list (no relevant row, or no "
                 "labels that differ), so the mean is set to 0.0. Use empty= to say "
                 "what such lists count as.",
                 UndefinedMetricWarning,
-                stacklevel=3,
             )
             return 0.0
         mean = float((values if weights is None else weights * values).sum() / total)
@@ -187,34 +191,21 @@ def flags(values: Any, name: str, n_rows: int) -> NDArray:
 
 def check_average(average: Any, empty: Any = "skip", geometric: bool = False) -> None:
     """Raise ValueError for an unknown ``average`` or ``empty``."""
-    names = ("mean", "geometric") if geometric else ("mean",)
-    if average is not None and average not in names:
-        known = ", ".join(map(repr, names))
-        raise ValueError(f"average must be {known} or None, got {average!r}.")
+    check_choice(average, "average", ["mean", *["geometric"] * geometric, None])
     if isinstance(empty, str) and empty == "skip":
         return
-    if (
-        isinstance(empty, bool)
-        or not isinstance(empty, Real)
-        or not np.isfinite(float(empty))
-    ):
+    if not is_number(empty) or not np.isfinite(float(empty)):
         raise ValueError(f"empty must be 'skip' or a finite number, got {empty!r}.")
 
 
 def check_ties(ties: Any) -> None:
     """Raise ValueError for unknown ``ties``."""
-    if not isinstance(ties, str) or ties not in TIES:
-        raise ValueError(
-            f"ties must be 'average', 'worst', 'best' or 'order', got {ties!r}."
-        )
+    check_choice(ties, "ties", TIES)
 
 
 def check_cutoff(k: Any) -> None:
     """Raise ValueError for a cut-off that is not None or a positive integer."""
-    if k is None:
-        return
-    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"k must be a positive integer or None, got {k!r}.")
+    check_count(k, "k", optional=True)
 
 
 def cutoff_of(k: int | None, grouping: Grouping) -> int:

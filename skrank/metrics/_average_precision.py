@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from skrank._checks import check_choice
 from skrank._kernels.binary import DIVISORS, average_precision
 from skrank.metrics._average import (
     check_average,
@@ -111,10 +112,7 @@ def average_precision_score(
     """
     check_average(average, empty, geometric=True)
     check_cutoff(k)
-    if not isinstance(normalizer, str) or normalizer not in DIVISORS:
-        raise ValueError(
-            f"normalizer must be 'all', 'min' or 'found', got {normalizer!r}."
-        )
+    check_choice(normalizer, "normalizer", DIVISORS)
     given = {
         "relevance_level": relevance_level,
         "normalizer": normalizer,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from skrank._checks import check_positive
 from skrank._kernels.metrics import expected_reciprocal_rank
 from skrank._lists import Floats
 from skrank.metrics._average import (
@@ -99,10 +99,7 @@ def err_score(
     check_average(average)
     check_cutoff(k)
     check_ties(ties)
-    if not isinstance(max_grade, Real) or not 0 < max_grade < np.inf:
-        raise ValueError(
-            f"max_grade must be a positive finite number, got {max_grade!r}."
-        )
+    check_positive(max_grade, "max_grade")
     rule = rule_of("err_score", convention, {"max_grade": max_grade, "ties": ties})
     data = scored_lists(
         y_true, y_score, groups, sample_weight, "err_score", rule, doc_ids, retrieved

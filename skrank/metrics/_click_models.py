@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from skrank._checks import is_number
 from skrank._kernels.clicks import (
     browsing_extreme_order,
     browsing_search,
@@ -502,7 +502,6 @@ def _named(value, names, argument):
 
 
 def _power(tau):
-    is_number = isinstance(tau, Real) and not isinstance(tau, bool)
-    if not is_number or not 0 <= tau < np.inf:
+    if not is_number(tau) or not 0 <= tau < np.inf:
         raise ValueError(f"tau must be a number of at least 0, got {tau!r}.")
     return tau

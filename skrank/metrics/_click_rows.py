@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skrank._checks import check_choice, check_positive, is_number
 from skrank._lists import Floats, Indices, Levels, Lists
 
 KINDS = ("clicks", "satisfied", "effort")
@@ -117,10 +117,7 @@ def ranks_of(lists: Lists) -> Indices:
 
 def rank_weights(kind: Any, n_ranks: int) -> Floats:
     """Return the factor of each rank, and refuse an unknown kind."""
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(
-            f"kind must be 'clicks', 'satisfied' or 'effort', got {kind!r}."
-        )
+    check_choice(kind, "kind", KINDS)
     if kind == "effort":
         return 1.0 / np.arange(1, n_ranks + 1)
     return np.ones(n_ranks)
@@ -161,11 +158,7 @@ def satisfaction_of(y: Floats, satisfaction: Any, max_grade: Any, metric: str) -
 
 def stop_chances(y: Floats, max_grade: Any, metric: str) -> Floats:
     """Return (2**y - 1) / 2**max_grade, without overflow or cancellation."""
-    is_number = isinstance(max_grade, Real) and not isinstance(max_grade, bool)
-    if not is_number or not 0 < max_grade < np.inf:
-        raise ValueError(
-            f"max_grade must be a positive finite number, got {max_grade!r}."
-        )
+    check_positive(max_grade, "max_grade")
     lowest, highest = y.min(), y.max()
     if lowest < 0 or highest > max_grade:
         raise ValueError(
@@ -176,17 +169,9 @@ def stop_chances(y: Floats, max_grade: Any, metric: str) -> Floats:
     return np.exp2(y - max_grade) * -np.expm1(-y * LN2)
 
 
-def check_count(value: Any, name: str, least: int) -> None:
-    """Raise ValueError for what is not an integer of at least ``least``."""
-    is_number = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_number or value < least:
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}.")
-
-
 def check_chance(value: Any, name: str) -> None:
     """Raise ValueError for what is not a number from 0 to 1."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= 1:
+    if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}.")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skrank._checks import check_count
 from skrank._lists import Floats, Lists
 from skrank.metrics._average import (
     check_average,
@@ -21,7 +22,6 @@ from skrank.metrics._click_rows import (
     Ranking,
     Rows,
     attraction_of,
-    check_count,
     rank_weights,
 )
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from skrank._checks import check_count
 from skrank.metrics._average import check_cutoff, cutoff_of, scored_lists
 from skrank.metrics._click_models import ClickModel
-from skrank.metrics._click_rows import check_count
 from skrank.metrics._click_score import click_rows
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._checks import check_choice
 from skrank._kernels.metrics import count_pairs
 from skrank._ranks import ranks_in_order
 from skrank.metrics._average import check_average, scored_lists
@@ -84,8 +85,7 @@ def kendall_tau_score(
     0.6667
     """
     check_average(average, empty)
-    if not isinstance(variant, str) or variant not in ("a", "b"):
-        raise ValueError(f"variant must be 'b' or 'a', got {variant!r}.")
+    check_choice(variant, "variant", ("b", "a"))
     data = scored_lists(y_true, y_score, groups, sample_weight, "kendall_tau_score")
     lists = data.grouping.lists
     by_label, wrong, tied, by_score = count_pairs(data.y, data.scores, lists.offsets)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
+from skrank._checks import check_count
 from skrank._kernels.binary import reciprocal_rank, search_length
 from skrank.metrics._average import (
     check_average,
@@ -177,8 +177,7 @@ def expected_search_length_score(
     0.5
     """
     check_average(average, empty)
-    if isinstance(n_wanted, bool) or not isinstance(n_wanted, Integral) or n_wanted < 1:
-        raise ValueError(f"n_wanted must be a positive integer, got {n_wanted!r}.")
+    check_count(n_wanted, "n_wanted")
     given = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
     rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(

@@ -6,11 +6,11 @@ argument is a class a row, not a score.
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from skrank._checks import check_positive
 from skrank._kernels.binary import hit_chance, hits_within
 from skrank._lists import Floats
 from skrank.metrics._average import check_average, check_cutoff
@@ -270,8 +270,7 @@ def f_measure_at_k_score(
     """
     check_average(average, empty)
     check_cutoff(k)
-    if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 < beta < np.inf:
-        raise ValueError(f"beta must be a positive finite number, got {beta!r}.")
+    check_positive(beta, "beta")
     given = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
     rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists("f_measure_at_k_score", rows, given, retrieved=retrieved)

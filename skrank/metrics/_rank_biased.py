@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from skrank._checks import is_number
 from skrank._kernels.metrics import discounted_gain
 from skrank.metrics._average import (
     check_average,
@@ -86,7 +86,7 @@ def rank_biased_precision_score(
     """
     check_average(average)
     check_cutoff(k)
-    if isinstance(p, bool) or not isinstance(p, Real) or not 0 <= p < 1:
+    if not is_number(p) or not 0 <= p < 1:
         raise ValueError(f"p must be at least 0 and below 1, got {p!r}.")
     given = {"relevance_level": relevance_level, "ties": ties}
     rows = (y_true, y_score, groups, sample_weight)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from skrank._checks import is_number
 from skrank._lists import Floats, Indices
 from skrank.metrics._average import ScoredLists, check_ties, scored_lists
 from skrank.metrics._conventions import Rule, rule_of
@@ -91,11 +91,7 @@ def relevant_lists(
 
 def check_level(level: Any) -> None:
     """Raise ValueError for a relevance level that is not a finite number."""
-    if (
-        isinstance(level, bool)
-        or not isinstance(level, Real)
-        or not np.isfinite(float(level))
-    ):
+    if not is_number(level) or not np.isfinite(float(level)):
         raise ValueError(f"relevance_level must be a finite number, got {level!r}.")
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils import check_random_state
 
+from skrank._checks import check_choice, check_confidence, check_count
 from skrank._lists import Floats
 
 AT_ONCE = 2_000_000  # numbers held at a time while resampling
@@ -160,6 +160,8 @@ def bootstrap_interval(
     used = column[~np.isnan(column)]
     if used.size == 0:
         raise ValueError("values has no list with a value; all are NaN.")
+    check_confidence(confidence)
+    check_count(n_resamples, "n_resamples")
     low, high = _interval_of_mean(
         used, confidence, method, n_resamples, _generator(random_state)
     )
@@ -263,6 +265,8 @@ def compare_scores(
             name: replace(result, p_holm=corrected[name])
             for name, result in found.items()
         }
+    check_confidence(confidence)
+    check_count(n_resamples, "n_resamples")
     first, second = _one_a_list(values_a, "values_a"), _one_a_list(values_b, "values_b")
     if len(first) != len(second):
         raise ValueError(
@@ -279,10 +283,10 @@ def compare_scores(
     differences = first - second
     rng = _generator(random_state)
     if method == "t":
-        p_value, low, high = _student(differences, _checked_confidence(confidence))
+        p_value, low, high = _student(differences, confidence)
     else:
         if method == "randomization":
-            p_value = _sign_test(differences, _count(n_resamples), rng)
+            p_value = _sign_test(differences, n_resamples, rng)
         elif method == "wilcoxon":
             p_value = _wilcoxon_test(differences)
         else:
@@ -376,12 +380,10 @@ def _basis(result: Interval | ScoreComparison) -> str:
 
 
 def _interval_of_mean(
-    values: Floats, confidence: Any, method: Any, n_resamples: Any, rng: Generator
+    values: Floats, confidence: float, method: Any, n_resamples: int, rng: Generator
 ) -> tuple[float, float]:
     """Return a bootstrap interval of the mean of values without NaN."""
-    if not isinstance(method, str) or method not in ("percentile", "bca"):
-        raise ValueError(f"method must be 'percentile' or 'bca', got {method!r}.")
-    confidence, n_resamples = _checked_confidence(confidence), _count(n_resamples)
+    check_choice(method, "method", ("percentile", "bca"))
     if np.ptp(values) == 0:
         return float(values[0]), float(values[0])
     means = np.sort(_resampled_means(values, n_resamples, rng))
@@ -474,21 +476,3 @@ def _one_a_list(values: Any, name: str) -> NDArray[np.float64]:
     if np.isinf(column).any():
         raise ValueError(f"{name} has {np.isinf(column).sum()} infinite values.")
     return column
-
-
-def _checked_confidence(confidence: Any) -> float:
-    is_number = isinstance(confidence, Real) and not isinstance(confidence, bool)
-    if not is_number or not 0 < confidence < 1:
-        raise ValueError(
-            f"confidence must be a number between 0 and 1, got {confidence!r}."
-        )
-    return float(confidence)
-
-
-def _count(n_resamples: Any) -> int:
-    is_number = isinstance(n_resamples, Integral) and not isinstance(n_resamples, bool)
-    if not is_number or n_resamples < 1:
-        raise ValueError(
-            f"n_resamples must be a positive integer, got {n_resamples!r}."
-        )
-    return int(n_resamples)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state, column_or_1d, indexable
 
-from skrank._checks import finite_column
+from skrank._checks import check_count, finite_column, is_integer
 from skrank._groups import find_groups, group_rows
 from skrank.model_selection._comparison import Fold, Ranked, compare
 from skrank.model_selection._named_metrics import list_metrics
@@ -106,7 +106,7 @@ default=("ndcg@10", "err@10")
         If groups are missing or cut by ``cv``, lengths differ, an argument is unknown,
         ``cv`` has nothing to repeat, or no metric applies to the labels.
     TypeError
-        If ``cv``, ``n_repeats`` or a metric is of a wrong type.
+        If ``cv`` or a metric is of a wrong type.
 
     See Also
     --------
@@ -133,10 +133,7 @@ default=("ndcg@10", "err@10")
             f"reference must be one of {', '.join(named)}, got {reference!r}."
         )
     list_metric = list_metrics(metrics)
-    if isinstance(n_repeats, bool) or not isinstance(n_repeats, Integral):
-        raise TypeError(f"n_repeats must be an integer, got {n_repeats!r}.")
-    if n_repeats < 1:
-        raise ValueError(f"n_repeats must be at least 1, got {n_repeats}.")
+    check_count(n_repeats, "n_repeats")
     data = ranked_data(X, y, groups, "compare_rankers")
     seed = (
         int(random_state)
@@ -146,7 +143,7 @@ default=("ndcg@10", "err@10")
     folds = []
     for repeat in range(int(n_repeats)):
         splitter = cv
-        if isinstance(cv, Integral) or n_repeats > 1:
+        if is_integer(cv) or n_repeats > 1:
             splitter = _shuffled(cv, seed + repeat)
         folds += whole_folds(splitter, data, "compare_rankers")
     found = compare(
@@ -202,7 +199,7 @@ def whole_folds(cv: Any, data: Ranked, function: str) -> list[Fold]:
     function : str
         The caller's name, for messages.
     """
-    if isinstance(cv, Integral) and not isinstance(cv, bool):
+    if is_integer(cv):
         cv = QueryKFold(int(cv))
     if hasattr(cv, "split") and not isinstance(cv, str):
         with warnings.catch_warnings():
@@ -243,7 +240,7 @@ def _rows(rows: Any) -> NDArray:
 
 def _shuffled(cv: Any, seed: int) -> Any:
     """Return a splitter that cuts by this seed."""
-    if isinstance(cv, Integral) and not isinstance(cv, bool):
+    if is_integer(cv):
         return QueryKFold(int(cv), shuffle=True, random_state=seed)
     if not hasattr(cv, "random_state") or not getattr(cv, "shuffle", True):
         raise ValueError(

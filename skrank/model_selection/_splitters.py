@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 from sklearn.utils.validation import _num_samples
 
+from skrank._checks import check_count
 from skrank._groups import (
     Grouping,
     group_rows,
@@ -149,8 +150,9 @@ class QueryShuffleSplit(GroupShuffleSplit):
         ------
         ValueError
             If groups are missing, cut a list of ``y``, have another length than
-            ``X`` or miss values.
+            ``X`` or miss values, or if ``n_splits`` is no integer of at least 1.
         """
+        check_count(self.n_splits, "n_splits")
         codes = code_groups(X, y, groups, "QueryShuffleSplit.split")
         return super().split(X, y, codes)
 

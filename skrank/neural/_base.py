@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from contextlib import contextmanager
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from skrank._checks import finite_column
+from skrank._checks import Integers, finite_column
 from skrank._groups import (
     Grouping,
     find_groups,
@@ -50,16 +50,16 @@ class NeuralRanker(RankerMixin, BaseEstimator):
     _parameter_constraints: dict = {  # noqa: RUF012
         "set_encoder": [StrOptions({"attention", "mlp"})],
         "history_encoder": [StrOptions({"lstm", "mlp"}), None],
-        "hidden_size": [Interval(Integral, 1, None, closed="left")],
+        "hidden_size": [Integers(1)],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Integers(1)],
+        "max_epochs": [Integers(1)],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_epochs_no_change": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
+        "n_epochs_no_change": [Integers(1)],
+        "n_jobs": [Integers(None), None],
         "device": [str],
         "random_state": ["random_state"],
         "verbose": ["verbose"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import permutations
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
-from skrank._checks import equally_long, finite_column
+from skrank._checks import Integers, equally_long, finite_column
 from skrank._lists import Floats, Indices, Levels, Lists
 from skrank.metrics import (
     PositionBased,
@@ -161,12 +161,12 @@ class Browsing:
 
 @validate_params(
     {
-        "n_lists": [Interval(Integral, 1, None, closed="left")],
-        "list_size": [Interval(Integral, 2, 7, closed="both")],
-        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "n_lists": [Integers(1)],
+        "list_size": [Integers(2, 7)],
+        "n_topics": [Integers(1)],
         "dependence": [Interval(Real, 0, 1, closed="both")],
         "model": [PositionBased, UserBrowsing, None],
-        "n_browsed": [Interval(Integral, 0, None, closed="left")],
+        "n_browsed": [Integers(0)],
         "random_state": ["random_state"],
     },
     prefer_skip_nested_validation=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor, nn
 
-from skrank._checks import finite_column
+from skrank._checks import check_choice, check_count, finite_column
 from skrank._groups import find_groups, list_weights
 from skrank._lists import Floats, Indices, Levels, Lists
 from skrank.metrics import PositionBased, UserBrowsing, best_order
@@ -344,8 +344,7 @@ class STARanker(NeuralRanker):
             If groups are missing, the data are not as in ``fit``, or ``n_samples`` is
             below 1.
         """
-        if not isinstance(n_samples, Integral) or n_samples < 1:
-            raise ValueError(f"n_samples must be an int of at least 1: {n_samples!r}.")
+        check_count(n_samples, "n_samples")
         method = "sample_arrangements"
         grouping, tables = self._seen(X, groups, history, profile, method)
         rng = check_random_state(random_state)
@@ -408,8 +407,7 @@ class STARanker(NeuralRanker):
             If groups are missing, lengths differ, two rows of a list are equal,
             ``average`` is unknown, or the data are not as in ``fit``.
         """
-        if average not in ("sum", "mean", None):
-            raise ValueError(f"average must be 'sum', 'mean' or None, got {average!r}.")
+        check_choice(average, "average", ("sum", "mean", None))
         given = finite_column(y, "y")
         groups = find_groups(y, groups, f"{type(self).__name__}.log_likelihood")
         grouping, tables = self._seen(X, groups, history, profile, "log_likelihood")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +14,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skrank._checks import finite_column, refuse_masked
+from skrank._checks import Integers, finite_column, refuse_masked
+from skrank._warnings import warn
 from skrank.preprocessing._blocks import row_blocks
 from skrank.preprocessing._products import (
     column_moments,
@@ -117,7 +117,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         "include_first": ["boolean"],
         "include_squares": ["boolean"],
         "standardize": ["boolean"],
-        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "max_features": [Integers(1), None],
     }
 
     def __init__(
@@ -214,7 +214,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
                 f"{message} Lower threshold, or set include_first=True to pass the "
                 "features on."
             )
-        warnings.warn(f"{message} The features are passed on alone.", stacklevel=4)
+        warn(f"{message} The features are passed on alone.")
 
     def transform(self, X):
         """Return the features and the products that were kept.

@@ -8,7 +8,10 @@ from skrank.linear_model import (
     DavidsonRanker,
     ListMLERanker,
     ListNetRanker,
+    PMOPRanker,
     RankNetRanker,
+    RankRegressionRanker,
+    RankSVMRanker,
     RaoKupperRanker,
 )
 
@@ -154,3 +157,47 @@ def test_raw_scales_of_features_reach_the_optimum(ranker, exact, alpha):
     assert fitted.objective_ - best.objective_ < 1e-10 * fall
     if alpha == 0:  # the scale of a feature then changes no score
         assert fitted.score(X, y, groups) > 0.93
+
+
+@TIES_AT_LIMIT
+@pytest.mark.parametrize("scale", [1e-300, 1e-154])
+def test_features_so_small_that_a_penalty_leaves_no_scores_are_told(
+    ranker, lists, scale
+):
+    X, y, groups = lists
+    with pytest.warns(UserWarning, match="X is so small beside alpha=0.1") as told:
+        ranker().fit(scale * X, y, groups)
+    assert [warning.filename for warning in told] == [__file__]
+
+
+@pytest.mark.parametrize("scale", [1e150, 1e300])
+def test_features_so_large_that_a_penalty_weighs_nothing_rank_as_without(
+    ranker, lists, scale
+):
+    X, y, groups = lists
+    fitted = ranker().fit(scale * X, y, groups)
+    plain = ranker(alpha=0).fit(X, y, groups)
+    scores = fitted.predict(scale * X)
+    # Gradients end within 1e-6 of the first.
+    np.testing.assert_allclose(scores, plain.predict(X), rtol=0, atol=1e-3)
+
+
+WITHOUT_TIES = [
+    ListMLERanker,
+    ListNetRanker,
+    PMOPRanker,
+    RankNetRanker,
+    RankRegressionRanker,
+    RankSVMRanker,
+]
+
+
+@pytest.mark.parametrize("ranker", WITHOUT_TIES)
+@pytest.mark.parametrize("scale", [1e-20, 1e-100])
+def test_small_features_rank_under_a_penalty_as_larger_ones_do(ranker, lists, scale):
+    # A penalty that outweighs the loss leaves the gradient at zero, over alpha.
+    X, y, groups = lists
+    fitted = ranker().fit(scale * X, y, groups).coef_ / scale
+    larger = ranker().fit(1e-8 * X, y, groups).coef_ / 1e-8
+    assert fitted.any()
+    np.testing.assert_allclose(fitted, larger, rtol=1e-5)

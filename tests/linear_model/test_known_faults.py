@@ -9,7 +9,14 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
-from skrank import ListMLERanker, ListNetRanker, RankNetRanker, with_groups
+from skrank import (
+    ListMLERanker,
+    ListNetRanker,
+    RankNetRanker,
+    RankRegressionRanker,
+    RankSVMRanker,
+    with_groups,
+)
 from skrank.metrics import ndcg_score
 from skrank.model_selection import QueryKFold
 
@@ -46,6 +53,40 @@ def test_t42_shuffled_rows_warn_too(logistic_ranker):
     X, y, groups = np.array([[1.0], [2], [0], [0]]), [1, 1, 0, 0], ["a", "b", "a", "b"]
     with pytest.warns(UserWarning, match="no finite weights are best"):
         logistic_ranker(alpha=0).fit(X, y, groups)
+
+
+def marked_winners(lists):
+    """Return lists with a feature that is 1 for the best row of some, else 0."""
+    X, y, groups = lists
+    mark = np.zeros(len(y))
+    for q in np.unique(groups)[::3]:
+        rows = np.flatnonzero(groups == q)
+        if np.sum(y[rows] == y[rows].max()) == 1:
+            mark[rows[np.argmax(y[rows])]] = 1.0
+    return np.column_stack((X, mark)), y, groups
+
+
+def test_t42_without_penalty_a_feature_that_tells_winners_for_sure_is_named(
+    logistic_ranker, lists
+):
+    X, y, groups = marked_winners(lists)
+    frame = pd.DataFrame(X, columns=[*"abcde", "winner"])
+    if logistic_ranker is ListNetRanker:  # a winner has a share of all gains only
+        assert abs(logistic_ranker(alpha=0).fit(frame, y, groups).coef_[5]) < 10
+        return
+    message = "with alpha=0 the fit improves for ever .* a direction of winner, so"
+    with pytest.warns(UserWarning, match=message) as told:
+        fitted = logistic_ranker(alpha=0).fit(frame, y, groups)
+    assert [warning.filename for warning in told] == [__file__]
+    assert fitted.coef_[5] > 3
+    logistic_ranker(alpha=1e-3).fit(frame, y, groups)
+
+
+@pytest.mark.parametrize("hinge", ["squared", "linear"])
+def test_t42_a_hinge_has_finite_weights_for_such_a_feature(lists, hinge):
+    for ranker in (RankSVMRanker(hinge, alpha=0), RankRegressionRanker(alpha=0)):
+        fitted = ranker.fit(*marked_winners(lists))
+        assert 0 < fitted.coef_[5] < 5
 
 
 def test_t42_a_loss_with_finite_weights_does_not_warn_where_pairs_are_in_order(exact):

@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,15 @@ from scipy.special import logsumexp, softmax
 from statsmodels.discrete.conditional_models import ConditionalLogit
 from statsmodels.duration.hazard_regression import PHReg
 
-from skrank import LinearRanker, ListMLERanker, RankNetRanker
+from skrank import (
+    DavidsonLuceRanker,
+    DavidsonRanker,
+    LinearRanker,
+    ListMLERanker,
+    PMOPRanker,
+    RankNetRanker,
+    RaoKupperRanker,
+)
 from skrank.linear_model._pair_model import PairModelMixin
 from skrank.losses import Loss
 
@@ -330,7 +339,7 @@ class DavidsonOfTwo(Loss):
         return values, gradient.ravel(), slope[:, 2:]
 
 
-class DavidsonRanker(PairModelMixin, LinearRanker):
+class OwnDavidsonRanker(PairModelMixin, LinearRanker):
     def _extra_names(self):
         return ["log nu"]
 
@@ -342,7 +351,7 @@ class DavidsonRanker(PairModelMixin, LinearRanker):
 
 def test_a_model_with_a_tie_parameter_plugs_in():
     X, y, groups = graded(n_lists=150, size=2, n_grades=3)
-    ranker = DavidsonRanker(DavidsonOfTwo(), **EXACT)
+    ranker = OwnDavidsonRanker(DavidsonOfTwo(), **EXACT)
     summary = summary_of(ranker, X, y, groups)
     # Three alternatives a pair; a tie's features are the mean of the two rows.
     rows = np.stack((X[::2], X[1::2], (X[::2] + X[1::2]) / 2), axis=1)
@@ -415,7 +424,8 @@ def test_separation_is_named_however_long_the_solver_runs(tol, kind):
     )
     X[:, 2] = 0.0
     X[best[::2], 2] = 1.0
-    ranker = kind(alpha=0, tol=tol, ftol=0.0).fit(X, y, groups)
+    with pytest.warns(UserWarning, match=r"improves for ever .* direction of x2, so"):
+        ranker = kind(alpha=0, tol=tol, ftol=0.0).fit(X, y, groups)
     with pytest.warns(UserWarning, match=r"Separation: .* direction of x2, so"):
         summary = ranker.summary(X, y, groups)
     assert np.isnan(summary.clustered).all()
@@ -460,6 +470,31 @@ def test_separation_is_found_where_linear_programming_finds_it():
     assert 10 < sum(true) < 70
 
 
+def test_a_fit_tells_what_linear_programming_and_the_summary_find_of_items():
+    # Items that always win, or a set of items that does, part the data in two.
+    rng = np.random.default_rng(0)
+    told, true = [], []
+    for number in range(60):
+        n_lists = rng.integers(8, 40)
+        items = np.concatenate(
+            [rng.permutation(5)[:3] for _ in range(n_lists)], dtype=np.intp
+        )
+        groups = np.repeat(np.arange(n_lists), 3)
+        X = np.eye(5)[items][:, 1:]
+        y = 3.0 * rng.standard_normal(5)[items] + rng.gumbel(size=len(items))
+        kind = (ListMLERanker, RankNetRanker)[number % 2]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ranker = kind(alpha=0).fit(X, y, groups)
+            summary = ranker.summary(X, y, groups)
+        at_fit = any("no finite weights" in str(warning.message) for warning in caught)
+        assert at_fit == ("Separation" in str(summary))
+        told.append(at_fit)
+        true.append(separates(X, y, groups))
+    assert told == true
+    assert 10 < sum(true) < 50
+
+
 def test_strong_fits_that_are_not_separated_are_not_called_so():
     X, _, groups = graded(n_lists=100)
     rng = np.random.default_rng(2)
@@ -486,6 +521,32 @@ def test_lists_that_tell_nothing_give_no_errors():
                 summary = ranker.summary(X, y, groups)
             assert np.isnan(summary.clustered).all()
             assert summary.df == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*parameter of ties stops at", "ignore:.*Only ")
+@pytest.mark.parametrize("size", [2, 3, 7])
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        PMOPRanker,
+        partial(PMOPRanker, "geometric"),
+        DavidsonLuceRanker,
+        partial(DavidsonLuceRanker, "slope"),
+        DavidsonRanker,
+        RaoKupperRanker,
+    ],
+)
+def test_lists_all_tied_give_no_errors_of_0_but_say_that_they_tell_nothing(
+    kind, alpha, size
+):
+    X, _, groups = graded(size=size)
+    y = np.zeros(len(X))
+    ranker = kind(alpha=alpha).fit(X, y, groups)
+    message = "No list tells an order|No clustered standard errors of x0, x1"
+    with pytest.warns(UserWarning, match=message):
+        summary = ranker.summary(X, y, groups)
+    assert np.isnan(summary.clustered[: X.shape[1]]).all()
 
 
 def test_few_lists_are_warned_of():
@@ -532,7 +593,7 @@ def test_wrong_arguments_are_named():
     ranker = ListMLERanker().fit(X, y, groups)
     with pytest.raises(ValueError, match="covariance must be"):
         ranker.summary(X, y, groups, covariance="robust")
-    with pytest.raises(ValueError, match=r"confidence must be in \(0, 1\), got 95"):
+    with pytest.raises(ValueError, match=r"confidence must be .* 0 and 1, got 95"):
         ranker.summary(X, y, groups, confidence=95)
     masked = np.ma.masked_array(X, mask=X > 2)
     with pytest.raises(ValueError, match="mask"):
@@ -540,3 +601,25 @@ def test_wrong_arguments_are_named():
     weighed = RankNetRanker("gain").fit(X, y - y.min(), groups)
     summary = weighed.summary(X, y - y.min(), groups)
     assert summary.model is None
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e140])
+def test_z_does_not_depend_on_the_size_of_features(lists, scale):
+    X, y, groups = lists
+    found = [
+        summary_of(RankNetRanker(alpha=0), size * X, y, groups).z
+        for size in (1.0, scale)
+    ]
+    # The fits differ by roundings alone.
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("scale", "word"), [(1e-300, "small"), (1e-150, "small"), (1e150, "large")]
+)
+def test_features_whose_products_are_no_numbers_are_named(lists, scale, word):
+    X, y, groups = lists
+    X = X * np.where(np.arange(X.shape[1]) == 2, scale, 1.0)
+    ranker = RankNetRanker().fit(X, y, groups)
+    with pytest.raises(ValueError, match=rf"so {word} \(column 2\)"):
+        ranker.summary(X, y, groups)

@@ -124,7 +124,7 @@ def test_slopes_of_any_size(slope):
 @pytest.mark.parametrize(
     ("loss", "complaint"),
     [
-        (DavidsonLuce("free"), "tie_weights must be one of .*, got 'free'"),
+        (DavidsonLuce("free"), "tie_weights must be 'sizes' or 'slope', got 'free'"),
         (DavidsonLuce(max_tie_size=0), "max_tie_size must be None or an integer"),
         (DavidsonLuce(max_tie_size=1), "2 rows of list 0 .* share the label 1"),
     ],

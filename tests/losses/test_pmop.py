@@ -369,7 +369,7 @@ def test_a_tie_above_the_cap_is_refused_by_name(potential):
 @pytest.mark.parametrize(
     ("loss", "complaint"),
     [
-        (PMOP("harmonic"), "potential must be one of .*, got 'harmonic'"),
+        (PMOP("harmonic"), "potential must be .*, got 'harmonic'"),
         (PMOP(max_tie_size=0), "max_tie_size must be None or an integer of at least 1"),
         (PMOP(max_tie_size=2.5), "max_tie_size must be .* got 2.5"),
     ],

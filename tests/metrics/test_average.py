@@ -142,7 +142,7 @@ def test_an_unknown_empty_is_named(metric, empty):
 @pytest.mark.parametrize("metric", CUT)
 @pytest.mark.parametrize("k", [0, -1, 2.0, "10", True, [1]])
 def test_a_cutoff_that_is_no_positive_integer_is_named(metric, k):
-    with pytest.raises(ValueError, match="k must be a positive integer or None"):
+    with pytest.raises(ValueError, match="k must be None or an integer of at least 1"):
         metric(Y, SCORES, GROUPS, k=k)
 
 

@@ -628,9 +628,9 @@ def test_values_and_ranks_keep_their_places():
         ({"noise": 1.5}, "noise must be a number from 0 to 1"),
         ({"max_grade": 2}, "click_score needs labels from 0 to max_grade=2"),
         ({"max_grade": 0}, "max_grade must be a positive finite number"),
-        ({"n_samples": 1}, "n_samples must be an integer >= 2"),
+        ({"n_samples": 1}, "n_samples must be an integer of at least 2"),
         ({"ties": "mean"}, "ties must be"),
-        ({"k": 0}, "k must be a positive integer"),
+        ({"k": 0}, "k must be None or an integer of at least 1"),
     ],
 )
 def test_wrong_arguments_are_named(options, message):
@@ -660,7 +660,7 @@ def test_simulation_checks_the_model():
 
 
 def test_simulation_needs_users():
-    with pytest.raises(ValueError, match="n_samples must be an integer >= 1"):
+    with pytest.raises(ValueError, match="n_samples must be an integer of at least 1"):
         simulate_clicks([3, 0], [2, 1], [7, 7], model=Cascade(), n_samples=0)
 
 

@@ -342,7 +342,7 @@ def test_data_other_than_in_fit_are_refused(data, fitted):
         fitted.predict(X)
     with pytest.raises(ValueError, match="y must arrange each list"):
         fitted.log_likelihood(X, np.zeros(len(X)), groups, history, profile)
-    with pytest.raises(ValueError, match="n_samples must be an int of at least 1"):
+    with pytest.raises(ValueError, match="n_samples must be an integer of at least 1"):
         fitted.sample_arrangements(X, groups, history, profile, n_samples=0)
     with pytest.raises(ValueError, match="there is only one"):
         STARanker(early_stopping=True).fit(X[:3], [0, 1, 2], [0, 0, 0])
