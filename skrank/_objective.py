@@ -257,8 +257,9 @@ class LinearObjective:
             in_coef += self.X.T @ row_gradient
         if self.constant is not None:
             in_coef[self.constant] = 0.0
-        value += 0.5 * self.alpha * float(coef @ coef)
-        in_coef += self.alpha * coef
+        pull = self.alpha * coef  # first, since squares of huge weights overflow
+        value += 0.5 * float(pull @ coef)
+        in_coef += pull
         return value, gradient
 
     def _visit(

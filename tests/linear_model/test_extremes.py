@@ -122,7 +122,7 @@ def test_a_list_of_a_hundred_thousand_rows(ranker):
     assert np.isfinite(fitted.objective_)
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e200])
+@pytest.mark.parametrize("scale", [1e-300, 1e-154, 1e-30, 1e30, 1e150, 1e300])
 def test_features_of_any_size_rank_as_well(ranker, lists, scale):
     X, y, groups = lists
     fitted = ranker(alpha=0).fit(scale * X, y, groups)
