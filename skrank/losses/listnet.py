@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skrank._checks import check_choice, check_positive
 from skrank._lists import Floats, Lists
 from skrank.losses._gains import relative_gains
 from skrank.losses.base import Loss
@@ -58,14 +59,8 @@ class ListNet(Loss):
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
         """Refuse negative labels for gains, and a temperature that is not positive."""
-        if self.target not in ("gain", "softmax"):
-            raise ValueError(
-                f"target must be 'gain' or 'softmax', got {self.target!r}."
-            )
-        if not 0 < self.temperature < np.inf:
-            raise ValueError(
-                f"temperature must be positive and finite, got {self.temperature!r}."
-            )
+        check_choice(self.target, "target", ("gain", "softmax"))
+        check_positive(self.temperature, "temperature")
         if self.target == "gain" and y.min() < 0:
             raise ValueError(
                 f"ListNet(target='gain') needs labels of at least 0, got {y.min()}: "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skrank._checks import check_choice
 from skrank._kernels.hinge import hinge
 from skrank._lists import Floats, Levels, Lists
 from skrank.losses._pairs import n_different
@@ -51,10 +52,7 @@ class RankSVM(Loss):
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
         """Refuse unknown hinges."""
-        if self.hinge not in ("squared", "linear"):
-            raise ValueError(
-                f"hinge must be 'squared' or 'linear', got {self.hinge!r}."
-            )
+        check_choice(self.hinge, "hinge", ("squared", "linear"))
         return y
 
     def prepare(self, y: Floats, lists: Lists) -> Levels:

@@ -114,8 +114,8 @@ def test_T37_labels_are_used():
     ("loss", "complaint"),
     [
         (ListNet("gains"), "target must be 'gain' or 'softmax', got 'gains'"),
-        (ListNet("softmax", temperature=0.0), "positive and finite, got 0.0"),
-        (ListNet("softmax", temperature=np.inf), "positive and finite, got inf"),
+        (ListNet("softmax", temperature=0.0), "a positive finite number, got 0.0"),
+        (ListNet("softmax", temperature=np.inf), "a positive finite number, got inf"),
     ],
 )
 def test_unknown_settings_are_named(loss, complaint):
