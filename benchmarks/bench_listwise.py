@@ -53,7 +53,7 @@ def threads(repeats):
             LinearObjective(X, y, lists, loss, alpha=0.1, n_jobs=n) for n in (1, 2)
         )
         with threadpool_limits(1), two.running():
-            times = median_times([partial(one, w), partial(two, w)], repeats)
+            times = median_times([partial(one, w), partial(two, w)], 2 * repeats)
         found.append((f"{loss} two threads", times[1] / times[0], 1 / 1.6))
     return found
 

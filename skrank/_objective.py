@@ -21,7 +21,7 @@ from skrank._lists import Floats, Indices, Lists
 from skrank._threads import one_blas_thread
 from skrank.losses.base import Loss
 
-BLOCK_BYTES = 3 * 2**19  # of X: more leaves the caches, less makes threads wait
+BLOCK_BYTES = 2**21  # of X: more leaves the caches, less makes threads wait
 SMALLEST_BLOCK_BYTES = 2**17  # below this the calls cost more than the products
 N_BLOCKS = 16  # of an X that is smaller than so many blocks of full size
 SAMPLED_BLOCKS, SAMPLED_ROWS = 4, 2048  # to see the spread of features
