@@ -74,9 +74,10 @@ class PairModelMixin(ProbabilityModelMixin):
 
         Each pair of rows of a list has its own sample space: win or loss, and pairs
         of equal labels do not count; for models with ties win, tie or loss, and all
-        pairs count. So it ranks models of the same data and of the same space. Pairs
-        of one list are not independent, so it has no AIC, no deviance, and no
-        likelihood ratio test; ``summary`` gives CLIC.
+        pairs count. Each counts once, however the fit weighs pairs and lists. So it
+        ranks models of the same data and of the same space. Pairs of one list are not
+        independent, so it has no AIC, no deviance, and no likelihood ratio test;
+        ``summary`` gives CLIC where pairs have no weights.
 
         Parameters
         ----------
@@ -129,10 +130,20 @@ class PairModelMixin(ProbabilityModelMixin):
             return "pairs are weighted."
         return None if divisor is not None else "lists are weighted by normalize=."
 
+    def _approximations(self, objective):
+        if not self._weighs_pairs:
+            return []
+        return [
+            "Pairs are weighted, so the fit is no likelihood of pairs and has no CLIC; "
+            "composite_log_likelihood counts each pair once."
+        ]
+
     def _criterion(self, objective, found, fit, total, divisor):
         """Return name and value of the fit, and name and value of its criterion.
 
         ``fit`` is minus the objective without its penalty, as a sum over lists.
         """
+        if self._weighs_pairs:
+            return "minus the sum of losses", fit, None, np.nan
         criterion = -2.0 * fit + 2.0 * total * found.optimism
         return "composite log-likelihood", fit, "CLIC", criterion

@@ -113,6 +113,9 @@ class RankNetRanker(PairModelMixin, LinearRanker):
     def _loss(self):
         return RankNet(self.pair_weight)
 
+    def _pair_loss(self):
+        return RankNet()  # a weighted pair has no probability
+
     @property
     def _weighs_pairs(self):
         return self.pair_weight is not None

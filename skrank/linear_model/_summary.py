@@ -52,8 +52,9 @@ class FitSummary:
         Number of lists that tell something, and of all rows.
     df : float
         Effective number of parameters: trace of H (H + alpha I)^-1.
-    fit_name : {"log-likelihood", "composite log-likelihood"}
-        What ``fit_value`` is.
+    fit_name : {"log-likelihood", "composite log-likelihood", \
+"minus the sum of losses"}
+        What ``fit_value`` is; the last where the fit is no likelihood.
     fit_value : float
         At the coefficients; composite: as the fit weighs lists.
     criterion_name : {"AIC", "CLIC"} or None

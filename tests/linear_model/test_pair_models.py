@@ -84,6 +84,27 @@ def test_composite_log_likelihoods_add_up_all_pairs_ties_too(model):
     assert_allclose(ranker.composite_log_likelihood(*data), sum(expected), rtol=1e-12)
 
 
+def test_weighted_pairs_have_the_likelihood_of_pairs_and_no_criterion():
+    X, y, groups = graded(n_lists=60, size=4)
+    expected = []
+    ranker = RankNetRanker("gain", alpha=0.0).fit(X, y, groups)
+    scores = ranker.predict(X)
+    for q in range(60):
+        i, j = (4 * q + rows for rows in np.triu_indices(4, 1))
+        sign = np.sign(y[i] - y[j])
+        log_proba = np.log(expit(sign * (scores[i] - scores[j])))
+        expected.append(log_proba[sign != 0].sum())
+    found = ranker.composite_log_likelihood(X, y, groups, average=None)
+    assert_allclose(found, expected, rtol=1e-12)
+    # Without weights the optimum is higher.
+    plain = RankNetRanker(alpha=0.0, normalize=None).fit(X, y, groups)
+    assert plain.composite_log_likelihood(X, y, groups) > sum(expected)
+    summary = ranker.summary(X, y, groups)
+    assert summary.fit_name == "minus the sum of losses"
+    assert summary.criterion_name is None
+    assert "Pairs are weighted" in str(summary)
+
+
 def three_alternatives(X, y):
     """Return ConditionalLogit's data of lists of two: first, second, and a tie."""
     first, second = X[::2], X[1::2]
