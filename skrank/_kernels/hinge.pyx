@@ -8,6 +8,8 @@ A ramp is the difference of two halved squares, t and max(0, t - width), so a li
 only sums over pairs with s_j > s_i - margin. Rows sorted by score enter one by one, best
 first, a tree over levels that holds what has passed the margin: n log n a list, however
 many levels. No step of the tree depends on a comparison, which would cost more than it.
+Sums are of scores about an anchor near the row at hand: far from 0, those of pairs about
+a margin apart would cancel.
 """
 
 from libc.limits cimport UINT_MAX
@@ -22,10 +24,11 @@ cdef enum:
     CROWD = 32  # rows of a bin beyond which they are merged
     FAN_BITS = 3
     FAN = 8  # children of a node
+    NEAR = 8  # in margins: how far the anchor may be
 
 
 cdef double one_against(
-    double lead,
+    double better,
     double width,
     const double* s,
     double* gradient,
@@ -34,7 +37,7 @@ cdef double one_against(
 ) noexcept nogil:
     """Add the pairs of a row with n worse rows; return the sum of their slopes.
 
-    ``lead`` is 1 - s_i; a width of 0 means the step.
+    ``better`` is its score; a width of 0 means the step.
     """
     cdef double[STRIP] slopes, costs
     cdef double t, r, total_a = 0.0, total_b = 0.0, value_a = 0.0, value_b = 0.0
@@ -43,7 +46,7 @@ cdef double one_against(
         count = min(n - start, STRIP)
         if width == 0.0:
             for j in range(count):
-                t = lead + s[start + j]
+                t = 1.0 - (better - s[start + j])
                 t = t if t > 0.0 else 0.0
                 r = 1.0 if t > 0.0 else 0.0
                 costs[j] = t
@@ -51,14 +54,14 @@ cdef double one_against(
                 gradient[start + j] += r
         elif isinf(width):
             for j in range(count):
-                t = lead + s[start + j]
+                t = 1.0 - (better - s[start + j])
                 t = t if t > 0.0 else 0.0
                 costs[j] = 0.5 * (t * t)
                 slopes[j] = t
                 gradient[start + j] += t
         else:
             for j in range(count):
-                t = lead + s[start + j]
+                t = 1.0 - (better - s[start + j])
                 t = t if t > 0.0 else 0.0
                 r = t if t < width else width
                 costs[j] = r * (t - 0.5 * r)
@@ -91,7 +94,7 @@ cdef double visit_pairs(
         lower = starts[level + 1] - starts[0]
         for i in range(starts[level] - starts[0], lower):
             g[i] -= one_against(
-                1.0 - s[i], width, s + lower, g + lower, n - lower, &value
+                s[i], width, s + lower, g + lower, n - lower, &value
             )
     return value
 
@@ -204,11 +207,12 @@ cdef void sort_rows(
 
 
 cdef struct Sums:
-    double count, total
+    double count, total, squares
 
 
-cdef struct Node:  # sums over the children before each
-    double[FAN] counts, totals
+cdef struct Node:  # sums over the children before each, of values about the anchor
+    double[FAN] counts, totals, squares
+    double anchor
 
 
 cdef struct Tree:
@@ -222,37 +226,73 @@ for _child in range(FAN):
         BEHIND[_child][_other] = _other > _child
 
 
-cdef inline void enter(Tree tree, Py_ssize_t at, double value) noexcept nogil:
-    """Count a row at a place."""
+cdef void move(Node* node, double anchor) noexcept nogil:
+    """Let sums be of values about another anchor."""
+    cdef double shift = node.anchor - anchor
+    cdef Py_ssize_t child
+    for child in range(FAN):
+        if node.counts[child] > 0.0:  # an infinite shift of nothing is nothing
+            node.squares[child] += shift * (
+                2.0 * node.totals[child] + shift * node.counts[child]
+            )
+            node.totals[child] += shift * node.counts[child]
+    node.anchor = anchor
+
+
+cdef inline void enter(
+    Tree tree, Py_ssize_t at, double value, double anchor, bint squares
+) noexcept nogil:
+    """Count a row at a place, its square too if that is wanted."""
     cdef Node* nodes = tree.nodes
+    cdef Node* node
     cdef Py_ssize_t width = tree.n_leaves, child, other
+    value -= anchor
     while True:
         child = at & (FAN - 1)
         at >>= FAN_BITS
+        node = &nodes[at]
+        if node.anchor != anchor:
+            move(node, anchor)
         for other in range(FAN):
-            nodes[at].counts[other] += BEHIND[child][other]
-            nodes[at].totals[other] += BEHIND[child][other] * value
+            node.counts[other] += BEHIND[child][other]
+            node.totals[other] += BEHIND[child][other] * value
+        if squares:
+            for other in range(FAN):
+                node.squares[other] += BEHIND[child][other] * (value * value)
         if width == 1:
             return
         nodes += width
         width = (width + FAN - 1) >> FAN_BITS
 
 
-cdef inline Sums sum_before(Tree tree, Py_ssize_t at) noexcept nogil:
+cdef inline Sums sum_before(Tree tree, Py_ssize_t at, double anchor) noexcept nogil:
     """Return what was entered before a place."""
     cdef Node* nodes = tree.nodes
+    cdef Node* node
     cdef Py_ssize_t width = tree.n_leaves, child
     cdef Sums found
-    found.count = found.total = 0.0
+    found.count = found.total = found.squares = 0.0
     while True:
         child = at & (FAN - 1)
         at >>= FAN_BITS
-        found.count += nodes[at].counts[child]
-        found.total += nodes[at].totals[child]
+        node = &nodes[at]
+        if node.anchor != anchor:
+            move(node, anchor)
+        found.count += node.counts[child]
+        found.total += node.totals[child]
+        found.squares += node.squares[child]
         if width == 1:
             return found
         nodes += width
         width = (width + FAN - 1) >> FAN_BITS
+
+
+cdef void clear(Tree tree, double anchor) noexcept nogil:
+    """Forget all rows."""
+    cdef Py_ssize_t number
+    memset(tree.nodes, 0, tree.n_nodes * sizeof(Node))
+    for number in range(tree.n_nodes):
+        tree.nodes[number].anchor = anchor
 
 
 cdef Py_ssize_t n_nodes(Py_ssize_t n_places) noexcept nogil:
@@ -267,59 +307,69 @@ cdef Py_ssize_t n_nodes(Py_ssize_t n_places) noexcept nogil:
 
 cdef double sweep(
     const Row* rows,
-    const double* z,  # of each place
+    const double* v,  # of each place; NULL to sum what pairs cost
     bint counting,
     Tree tree,
     Py_ssize_t n,
     Py_ssize_t n_levels,
     double margin,
-    double constant,
     double sign,
     double* g,
 ) noexcept nogil:
-    """Add slopes constant - z_i + z_j over pairs with margin - s_i + s_j > 0.
+    """Add slopes t = margin - s_i + s_j over pairs where it is positive.
 
-    Return the sum over these pairs of the constant plus (z_j - z_i), times the slope;
-    or, counting pairs, add slopes of 1 and return their number.
+    Return the sum of t squared. Counting pairs, slopes are 1, and it is the sum of t;
+    with v they are v_j - v_i, and it is no use.
     """
-    cdef Py_ssize_t k, entered, place, last = n_levels - 1
-    cdef double slope, total = 0.0, value = 0.0
+    cdef bint costs = v == NULL, squares = costs and not counting
+    cdef Py_ssize_t k, entered, last = n_levels - 1
+    cdef double z, c, slope, anchor, value = 0.0
+    cdef double flat = 1.0 if counting else 0.0, bend = 1.0 - flat
     cdef Sums found
     # Rows as the better of a pair: what is not too far below has been entered.
-    memset(tree.nodes, 0, tree.n_nodes * sizeof(Node))
+    anchor = rows[n - 1].score if costs else 0.0
+    clear(tree, anchor)
     entered = n - 1
     for k in range(n - 1, -1, -1):
-        while entered >= 0 and margin - rows[k].score + rows[entered].score > 0.0:
-            enter(tree, last - rows[entered].level, z[rows[entered].place])
+        z = rows[k].score if costs else v[rows[k].place]
+        if costs and anchor - z > NEAR:
+            anchor = z
+        while entered >= 0 and margin - (rows[k].score - rows[entered].score) > 0.0:
+            enter(
+                tree, last - rows[entered].level,
+                rows[entered].score if costs else v[rows[entered].place],
+                anchor, squares,
+            )
             entered -= 1
-        place = rows[k].place
-        found = sum_before(tree, last - rows[k].level)
-        slope = found.count
-        if not counting:
-            slope = found.count * (constant - z[place]) + found.total
-            value -= slope * z[place]
-        total += slope
-        g[place] -= sign * slope
+        found = sum_before(tree, last - rows[k].level, anchor)
+        c = (margin if costs else 0.0) - (z - anchor)
+        slope = found.count * c + found.total
+        value += bend * (c * slope + (c * found.total + found.squares)) + flat * slope
+        g[rows[k].place] -= sign * (bend * slope + flat * found.count)
     # Rows as the worse.
-    memset(tree.nodes, 0, tree.n_nodes * sizeof(Node))
+    anchor = rows[0].score if costs else 0.0
+    clear(tree, anchor)
     entered = 0
     for k in range(n):
-        while entered < n and margin - rows[entered].score + rows[k].score > 0.0:
-            enter(tree, rows[entered].level, z[rows[entered].place])
+        z = rows[k].score if costs else v[rows[k].place]
+        if costs and z - anchor > NEAR:
+            anchor = z
+        while entered < n and margin - (rows[entered].score - rows[k].score) > 0.0:
+            enter(
+                tree, rows[entered].level,
+                rows[entered].score if costs else v[rows[entered].place],
+                anchor, False,
+            )
             entered += 1
-        place = rows[k].place
-        found = sum_before(tree, rows[k].level)
-        slope = found.count
-        if not counting:
-            slope = found.count * (constant + z[place]) - found.total
-            value += slope * z[place]
-        g[place] += sign * slope
-    return value + constant * total
+        found = sum_before(tree, rows[k].level, anchor)
+        c = (margin if costs else 0.0) + (z - anchor)
+        slope = found.count * c - found.total
+        g[rows[k].place] += sign * (bend * slope + flat * found.count)
+    return value
 
 
 cdef double sum_sorted(
     const Row* rows,
-    const double* s,
     const double* v,
     Tree tree,
     Py_ssize_t n,
@@ -328,20 +378,12 @@ cdef double sum_sorted(
     double* g,
 ) noexcept nogil:
     """Add all pairs of a sorted list to its gradient or product; return its value."""
-    cdef double value
-    cdef Py_ssize_t i
-    if v != NULL:
-        return sweep(rows, v, False, tree, n, n_levels, 1.0, 0.0, 1.0, g)
-    if width == 0.0:
-        value = sweep(rows, s, True, tree, n, n_levels, 1.0, 1.0, 1.0, g)
-        for i in range(n):
-            value += s[i] * g[i]
+    cdef bint counting = width == 0.0
+    cdef double value = sweep(rows, v, counting, tree, n, n_levels, 1.0, 1.0, g)
+    if counting:
         return value
-    value = sweep(rows, s, False, tree, n, n_levels, 1.0, 1.0, 1.0, g)
     if not isinf(width):
-        value -= sweep(
-            rows, s, False, tree, n, n_levels, 1.0 - width, 1.0 - width, -1.0, g
-        )
+        value -= sweep(rows, v, False, tree, n, n_levels, 1.0 - width, -1.0, g)
     return 0.5 * value
 
 
@@ -402,10 +444,10 @@ def hinge(
     cdef Row* rows = <Row*> &room_of_rows[0, 0]
     cdef Row* spare = <Row*> &room_of_rows[1, 0]
     cdef unsigned int[:, ::1] bins = np.empty((2, room), dtype=np.uintc)
-    cdef double[:, ::1] room_of_nodes = np.empty((n_nodes(most_levels), 2 * FAN))
+    cdef double[:, ::1] room_of_nodes = np.empty((n_nodes(most_levels), 3 * FAN + 1))
     cdef Tree tree
     tree.nodes = <Node*> &room_of_nodes[0, 0]
-    cdef double low, high, middle, value
+    cdef double low, high, value
     with nogil:
         for q in range(n_lists):
             starts = &level_starts[level_offsets[q]]
@@ -420,17 +462,14 @@ def hinge(
                 g[i] = 0.0
                 if v != NULL:
                     v[i] = direction[rows_of[i]]
-            middle = 0.5 * low + 0.5 * high
-            for i in range(n):
-                s[i] -= middle
             if sorting[q]:
                 sort_rows(
-                    s, starts, n_levels, low - middle, high - middle, rows, spare,
-                    &bins[0, 0], &bins[1, 0],
+                    s, starts, n_levels, low, high, rows, spare, &bins[0, 0],
+                    &bins[1, 0],
                 )
                 tree.n_leaves = (n_levels + FAN - 1) >> FAN_BITS
                 tree.n_nodes = n_nodes(n_levels)
-                value = sum_sorted(rows, s, v, tree, n, n_levels, width, g)
+                value = sum_sorted(rows, v, tree, n, n_levels, width, g)
             else:
                 value = visit_pairs(s, g, starts, n_levels, width)
             # Comparisons take what is not a number for "no pair"; a sum does not.

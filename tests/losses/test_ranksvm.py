@@ -123,6 +123,45 @@ def test_scores_that_crowd_are_sorted_all_the_same(sorted_lists, loss, n_levels,
     assert_allclose(values, value, rtol=0, atol=bound)
 
 
+def far_apart(kind, rng, n_rows):
+    """Return scores and labels of clusters far apart, rows about a margin apart in each.
+
+    All scores are whole numbers of 1/1024, so that differences have no rounding.
+    """
+    scores = np.round(1024 * rng.standard_normal(n_rows)) / 1024
+    y = rng.integers(0, 4, n_rows)
+    far = float(kind.split()[0])
+    if "best" in kind:
+        scores[0], y[0] = far, 9
+    elif "worst" in kind:
+        scores[0], y[0] = far, -9
+    else:
+        scores += far * rng.integers(0, 3, n_rows)
+    return scores, y
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["1e6 best", "1e17 best", "1e17 worst", "1e3 shift", "1e7 shift", "1e10 shift"],
+)
+@pytest.mark.parametrize("n_rows", [40, 400])
+@pytest.mark.parametrize("by_sorting", [False, True])
+@all_hinges
+def test_scores_far_apart_lose_nothing(request, loss, by_sorting, n_rows, kind):
+    if by_sorting:
+        request.getfixturevalue("sorted_lists")
+    scores, y = far_apart(kind, np.random.default_rng(5), n_rows)
+    value, slopes = by_formula(loss, scores, y)
+    values, gradient = value_and_gradient(loss, scores, y)
+    # Sums are of numbers at most 8 + 1 margins from what is counted.
+    t = np.maximum(1.0 - (scores[:, np.newaxis] - scores), 0.0)
+    size = np.where((y[:, np.newaxis] > y) & (t > 0), t + 9.0, 0.0)
+    per_row = size.sum(axis=0) + size.sum(axis=1)
+    width = getattr(loss, "width", 1.0)
+    assert (np.abs(gradient - slopes) <= EPS * n_rows * per_row / width).all()
+    assert abs(values[0] - value) <= EPS * n_rows * (size**2).sum() / width
+
+
 @all_hinges
 def test_a_long_list_of_few_pairs_is_not_sorted(monkeypatch, loss):
     # One row above a thousand: a pair a row, whose slopes come out in the last bit as
