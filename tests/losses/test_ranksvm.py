@@ -124,7 +124,7 @@ def test_scores_that_crowd_are_sorted_all_the_same(sorted_lists, loss, n_levels,
 
 
 def far_apart(kind, rng, n_rows):
-    """Return scores and labels of clusters far apart, rows about a margin apart in each.
+    """Return scores and labels of clusters far apart, each some margins wide.
 
     All scores are whole numbers of 1/1024, so that differences have no rounding.
     """
