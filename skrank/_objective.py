@@ -289,14 +289,18 @@ class LinearObjective:
             else:
                 scores = X.dot(coef)
             result = self._of_block(block, scores, *given)
-            value += float(block.factors.dot(result[0]))
+            values, slope = np.asarray(result[0]), np.asarray(result[1])
+            if values.shape != block.factors.shape or slope.shape != scores.shape:
+                raise ValueError(_misshapen(self.loss, values, slope, block))
+            value += float(block.factors.dot(values))
             if given:
                 in_extra += block.factors @ result[2]
-            slope, factor = result[1], block.row_factors
+            factor = block.row_factors
             if factor is None:
                 slope, factor = block.scale_rows(slope), 1.0
+            slope = slope.astype(np.float64, "C", "same_kind", copy=False)
             if direct:
-                before = X, np.ascontiguousarray(slope, dtype=np.float64), factor
+                before = X, slope, factor
             elif row_gradient is None:
                 in_coef += factor * X_transposed.dot(slope)
             else:
@@ -365,6 +369,15 @@ class LinearObjective:
         total += self.alpha * np.abs(coef)
         total = np.append(total, np.full(len(extra), n_terms))
         return 64.0 * np.finfo(np.float64).eps * total
+
+
+def _misshapen(loss: Loss, values: Any, slope: Any, block: Block) -> str:
+    return (
+        f"{loss}.value_and_gradient must return one value for each of "
+        f"{len(block.lists)} lists and one derivative for each of "
+        f"{block.lists.n_rows} rows, got arrays of shape {values.shape} and "
+        f"{slope.shape}."
+    )
 
 
 def linear_scores(X: Any, coef: Floats) -> Floats:

@@ -13,13 +13,16 @@ from skrank._lists import Floats
 from skrank._objective import LinearObjective
 
 LAST_DIGITS = 64 * np.finfo(np.float64).eps  # of the objective, lost in its sums
+PAST, LEAST_PAST = 30, 10  # steps that L-BFGS remembers, the fewer the wider X
+PAST_BYTES = 2**23
 # Smooth losses in place of one with kinks, ever closer to it, until the objective is
 # surely within this share of the least possible.
-WIDTHS = 10.0 ** -np.arange(9)
+WIDTHS = 4.0 ** -np.arange(16)
 GAP = 1e-4
-# Near a kink the gradient turns within the width: what tol asks of a smooth loss would
-# cost ten times the iterations, for digits beyond the gap. So 100 times tol will do, up
-# to the largest that leaves the gap to the widths.
+# Without a penalty nothing tells how near the least value is. Near a kink the gradient
+# turns within the width: what tol asks of a smooth loss would cost ten times the
+# iterations, for digits beyond the gap. So 100 times tol will do, up to the largest
+# that leaves the gap to the widths.
 SMOOTHED_TOL = 100.0
 LARGEST_SMOOTHED_TOL = 1e-3
 
@@ -45,6 +48,7 @@ def minimize_lbfgs(
     max_iter: int,
     verbose: int = 0,
     name: str = "skrank",
+    enough: Callable[[Floats, float, Floats], bool] | None = None,
 ) -> Solution:
     """Minimise an objective by SciPy's L-BFGS-B.
 
@@ -73,6 +77,9 @@ def minimize_lbfgs(
         Print a line every ``verbose`` iterations, where positive.
     name : str, default="skrank"
         Who speaks in messages.
+    enough : callable, default=None
+        Called with parameters, value and gradient after each iteration; true is
+        success.
 
     Returns
     -------
@@ -84,39 +91,45 @@ def minimize_lbfgs(
     Raises
     ------
     ValueError
-        If the objective is not finite at zero weights.
+        If the objective is not finite at zero weights, or where the solver ends.
 
     """
+    max_iter = int(max_iter)  # NumPy's small integers overflow when multiplied
     value_at_zero, gradient_at_zero = objective(objective.start)
     steepest = float(np.max(np.abs(gradient_at_zero), initial=0.0))
     if not np.isfinite(value_at_zero + steepest):
-        raise ValueError(
-            f"The objective of {name} is not finite at zero weights. X holds values "
-            "so large that sums over them overflow; scale X, for example with "
-            "StandardScaler."
-        )
+        raise ValueError(_not_finite(name, "at zero weights"))
     if steepest == 0.0 and not start.any():
         return Solution(start, value_at_zero, 0)
     units = _units(objective, gradient_at_zero)
     scale = float(np.max(np.abs(gradient_at_zero) / units)) or 1.0
 
+    seen: tuple[Floats, float, Floats] = (start, value_at_zero, gradient_at_zero)
+
     def scaled(parameters: Floats) -> tuple[float, Floats]:
-        value, gradient = objective(parameters / units)
-        return (value - value_at_zero) / scale, gradient / units / scale
+        nonlocal seen
+        seen = (parameters / units, *objective(parameters / units))
+        return (seen[1] - value_at_zero) / scale, seen[2] / units / scale
 
     numbers = count(1)
+    halted = False
 
     def report(intermediate_result: OptimizeResult) -> None:
+        nonlocal halted
         number = next(numbers)
         if verbose > 0 and number % verbose == 0:
             value = intermediate_result.fun * scale + value_at_zero
             print(f"[{name}] iteration {number}: objective {value:.9g}")
+        # The solver has just been where it steps to.
+        if enough is not None and enough(*seen):
+            halted = True
+            raise StopIteration
 
     if verbose > 0:
         print(f"[{name}] zero weights: objective {value_at_zero:.9g}")
     bounds = _bounds(objective)
     result = _minimize(scaled, start * units, tol, ftol, max_iter, bounds, report)
-    if ftol <= LAST_DIGITS and result.nit < max_iter:
+    if ftol <= LAST_DIGITS and result.nit < max_iter and not halted:
         result = _finish(scaled, result, tol, max_iter - result.nit, bounds, report)
     value = float(result.fun) * scale + value_at_zero
     largest = float(np.max(np.abs(result.jac), initial=0.0))
@@ -126,12 +139,14 @@ def minimize_lbfgs(
             f"gradient {largest:.2g} of that at zero weights"
         )
     parameters = result.x / units
+    if not (np.isfinite(value + largest) and np.isfinite(parameters).all()):
+        raise ValueError(_not_finite(name, f"after {result.nit} iterations"))
     problem = None
     if result.status == 1:
         advice = "Raise max_iter, scale X, or raise alpha."
     else:
         advice = "Scale X, raise alpha, or raise tol."
-    failed = result.status != 0 and largest > tol
+    failed = result.status != 0 and largest > tol and not halted
     if failed and not (result.status == 2 and _is_rounding(objective, parameters)):
         problem = (
             f"{name} stopped before it converged, after {result.nit} iterations "
@@ -163,6 +178,7 @@ def _minimize(
             "ftol": ftol,
             "maxiter": max_iter,
             "maxls": 50,
+            "maxcor": int(np.clip(PAST_BYTES // (16 * len(start)), LEAST_PAST, PAST)),
             "maxfun": 100 * max_iter,
         },
     )
@@ -210,48 +226,99 @@ def minimize_by_smoothing(
     verbose: int = 0,
     name: str = "skrank",
 ) -> Solution:
-    """Minimise an objective whose loss has kinks, where L-BFGS stalls.
+    r"""Minimise an objective whose loss has kinks, where L-BFGS stalls.
 
     Smooth losses below it are minimised one after the other, each from the last one's
-    solution, with widths of 1, 0.1, 0.01, ... Their least value is never above that
-    of the objective, so what lies between the two at the solution bounds its error; the
-    sequence ends when this is at most 1e-4 of the objective. The parameters of
-    :func:`minimize_lbfgs` mean the same, but that each smooth objective is minimised
-    to 100 times ``tol`` where that is at most 1e-3; ``max_iter`` is that of all
-    together.
+    solution, with widths of 1, 1/4, 1/16, ... With a penalty,
+
+    .. math:: \min F \ge F_w(x) - \|\nabla F_w(x)\|^2 / (2 \alpha)
+
+    for a smooth :math:`F_w` below F, wherever x is. So each is minimised until it is
+    as near to its least value as to F, and the sequence ends when F is at most a share
+    of itself above its least possible value, for certain: 1e-4, or ``tol`` if that is
+    more. Without a penalty each is minimised to 100 times ``tol`` where that is at most
+    1e-3. Else the parameters of :func:`minimize_lbfgs` mean the same; ``max_iter`` is
+    that of all together.
 
     Returns
     -------
     solution : Solution
         Parameters, the objective itself there, and the number of all iterations.
     """
-    tol = max(tol, min(SMOOTHED_TOL * tol, LARGEST_SMOOTHED_TOL))
-    left = max_iter
+    share = max(GAP, tol)
+    near = _NearEnough(objective, share)
+    if near.certain:
+        tol = 0.0
+    else:
+        tol = max(tol, min(SMOOTHED_TOL * tol, LARGEST_SMOOTHED_TOL))
+    left = int(max_iter)
     for width in WIDTHS:
         smoothed = objective.loss.smoothed(float(width))
         assert smoothed is not None
+        smooth = objective.with_loss(smoothed)
         below = minimize_lbfgs(
-            objective.with_loss(smoothed),
+            smooth,
             start,
             tol=tol,
             ftol=ftol,
             max_iter=left,
             verbose=verbose,
             name=f"{name} (kinks rounded by {width:g})",
+            enough=near,
         )
         start = below.parameters
-        value = objective(start)[0]
         left -= below.n_iter
-        near = value - below.value <= GAP * value
-        if near or left < 1:
+        value = objective(start)[0]
+        gap = value - below.value
+        if gap <= 0.5 * share * value or left < 1:
             break
-    problem = below.problem
-    if problem is None and not near:
+    if near.certain:
+        gap += near.error(smooth(start)[1])
+    problem = None if near.certain else below.problem
+    if problem is None and gap > share * value:
         problem = (
-            f"{name} stopped with kinks rounded by {width:g}, which leaves the value "
-            f"up to {value - below.value:.2g} above the least. Raise max_iter."
+            f"{name} stopped after {max_iter - left} iterations with kinks rounded by "
+            f"{width:g}, which leaves the value {value:.6g} up to {gap:.2g} above the "
+            "least possible. Raise max_iter, scale X, or raise alpha."
         )
     return Solution(start, value, max_iter - left, problem)
+
+
+class _NearEnough:
+    """Tell when a smooth objective is minimised as closely as the one with kinks needs.
+
+    Parameters
+    ----------
+    objective : LinearObjective
+        The one with kinks.
+    share : float
+        Of its value that it may be above the least possible, all in all.
+    """
+
+    def __init__(self, objective: LinearObjective, share: float) -> None:
+        self.objective, self.share = objective, share
+        self.certain = objective.alpha > 0 and len(objective.extra_start) == 0
+        self.kinks = np.inf  # what lay between the two when last seen, about
+
+    def error(self, gradient: Floats) -> float:
+        """Return how far a smooth objective can be above its least value."""
+        return float(gradient @ (gradient / (2.0 * self.objective.alpha)))
+
+    def __call__(self, parameters: Floats, value: float, gradient: Floats) -> bool:
+        """Tell it at these parameters, given the smooth value and gradient."""
+        if not self.certain or self.error(gradient) > self.kinks:
+            return False
+        above = self.objective(parameters)[0]
+        self.kinks = max(above - value, 0.5 * self.share * above)
+        return self.error(gradient) <= self.kinks
+
+
+def _not_finite(name: str, where: str) -> str:
+    return (
+        f"The objective of {name} is not finite {where}. X holds values so large or so "
+        "small that sums over them overflow or vanish: scale X, for example with "
+        "StandardScaler. With a loss of your own, see that it returns numbers."
+    )
 
 
 def _bounds(objective: LinearObjective) -> Bounds | None:

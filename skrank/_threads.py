@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -36,7 +37,26 @@ def one_blas_thread() -> Iterator[None]:
             if _n_inside == 0:
                 _forget_owner()
                 _limit.restore_original_limits()
+                _limit = None
                 _forget_owner()
+
+
+def _begin_anew() -> None:
+    """Lift, in a forked child, the limit of fits whose threads it does not have.
+
+    One of these may have held the lock, which nobody would release.
+    """
+    global _lock, _n_inside, _limit
+    _lock = Lock()
+    if _limit is not None:
+        _forget_owner()
+        _limit.restore_original_limits()
+        _forget_owner()
+    _n_inside, _limit = 0, None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _forget_owner() -> None:

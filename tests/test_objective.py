@@ -197,24 +197,56 @@ def test_gradient_then_scores_adds_one_and_finds_the_other(rng, n_rows):
     assert (np.abs(scores - following @ coef) <= bound).all()
 
 
-def test_a_loss_that_returns_what_does_not_fit_is_told_so(data):
-    class Short(ListNet):
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        lambda values, slope: (values, slope[1:]),
+        lambda values, slope: (values, 0.0),
+        lambda values, slope: (values, slope[:, np.newaxis]),
+        lambda values, slope: (values.sum(), slope),
+        lambda values, slope: (slope, slope),
+    ],
+    ids=["short", "a number", "a column", "a sum", "a value a row"],
+)
+def test_a_loss_that_returns_what_does_not_fit_is_told_so(data, odd, weighted, order):
+    class Odd(ListNet):
         def value_and_gradient(self, scores, prepared, lists):
-            values, gradient = super().value_and_gradient(scores, prepared, lists)
-            return values, gradient[1:]
+            return odd(*super().value_and_gradient(scores, prepared, lists))
 
     X, y, lists = data
-    with pytest.raises(ValueError, match="rows for features of shape"):
-        LinearObjective(X, y, lists, Short(), alpha=0.1)(np.zeros(4))
+    weights = np.arange(1.0, lists.n_lists + 1) if weighted else None
+    objective = LinearObjective(
+        np.array(X, order=order), y, lists, Odd(), alpha=0.1, weights=weights
+    )
+    with pytest.raises(ValueError, match="one value for each of 12 lists"):
+        objective(np.zeros(4))
 
 
-@pytest.mark.parametrize("kind", ["float32", "a stride"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", [complex, object])
+def test_a_loss_must_return_real_numbers(data, kind, order):
+    class Odd(ListNet):
+        def value_and_gradient(self, scores, prepared, lists):
+            values, slope = super().value_and_gradient(scores, prepared, lists)
+            return values, slope.astype(kind)
+
+    X, y, lists = data
+    objective = LinearObjective(np.array(X, order=order), y, lists, Odd(), alpha=0.1)
+    with pytest.raises(TypeError, match="Cannot cast"):
+        objective(np.zeros(4))
+
+
+@pytest.mark.parametrize("kind", ["float32", "a stride", "a list"])
 def test_a_loss_may_return_any_kind_of_gradient(data, rng, kind):
     class Odd(ListNet):
         def value_and_gradient(self, scores, prepared, lists):
             values, gradient = super().value_and_gradient(scores, prepared, lists)
             if kind == "float32":
                 return values, gradient.astype(np.float32)
+            if kind == "a list":
+                return values.tolist(), gradient.tolist()
             return values, np.repeat(gradient, 2)[::2]
 
     X, y, lists = data

@@ -1,6 +1,7 @@
 """The solver: what it reaches, what it says, and that scales do not matter."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from skrank import Lists
 from skrank._objective import LinearObjective
 from skrank._solvers import LAST_DIGITS, minimize_by_smoothing, minimize_lbfgs
-from skrank.losses import ListMLE, Loss, RankNet, RankSVM
+from skrank.losses import ListMLE, ListNet, Loss, RankNet, RankSVM
 
 
 class Scaled(Loss):
@@ -173,3 +174,40 @@ def test_the_loss_s_own_parameters_stay_within_its_limit():
     solution = solve(problem(Downhill()))
     assert solution.parameters[-1] == 3.0
     assert not solution.parameters[:-1].any()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("of", ["value", "gradient"])
+def test_an_objective_that_is_no_number_where_the_solver_ends_is_refused(value, of):
+    class Bad(ListNet):
+        def value_and_gradient(self, scores, prepared, lists):
+            values, gradient = super().value_and_gradient(scores, prepared, lists)
+            if scores.any() and of == "value":
+                values = np.full_like(values, value)
+            elif scores.any():
+                gradient = np.full_like(gradient, value)
+            return values, gradient
+
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 3)), rng.integers(0, 3, 20).astype(float)
+    objective = LinearObjective(X, y, Lists([10, 10]), Bad(), alpha=0.1)
+    options = {"tol": 1e-6, "ftol": LAST_DIGITS, "max_iter": 100}
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ValueError, match="is not finite after"):
+            minimize_lbfgs(objective, objective.start, **options)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int16])
+def test_a_small_integer_of_numpy_is_a_number_of_iterations(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), rng.integers(0, 3, 60).astype(float)
+    objective = LinearObjective(X, y, Lists([20, 20, 20]), ListMLE(), alpha=1e-4)
+    found, expected = (
+        minimize_lbfgs(
+            objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=limit
+        )
+        for limit in (kind(100), 100)
+    )
+    assert found.n_iter == expected.n_iter > 5
+    np.testing.assert_array_equal(found.parameters, expected.parameters)

@@ -1,5 +1,9 @@
 """The limit of BLAS threads while fits run (skrank/_threads.py)."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from threading import Barrier, Thread
 
 import numpy as np
@@ -73,3 +77,54 @@ def test_fits_that_overlap_lift_the_limit_with_the_last():
         thread.join()
     assert seen["first out"] == {1}
     assert blas_threads() == {3}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_child_forked_while_a_thread_fits_fits_as_well():
+    """In a process of its own, since threads and forks of pytest's would be in the way.
+
+    The other thread enters and leaves the limit all the time, so that it often holds
+    the lock when a child is made.
+    """
+    code = """
+import os, threading, warnings
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+from skrank._threads import one_blas_thread
+
+warnings.simplefilter("ignore")  # Python's own, of forks beside threads
+np.ones((2, 2)) @ np.ones((2, 2))
+
+def threads():
+    return {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
+
+threadpool_limits(2)
+going = True
+
+def enter_and_leave():
+    while going:
+        with one_blas_thread():
+            pass
+
+other = threading.Thread(target=enter_and_leave)
+other.start()
+for _ in range(8):
+    child = os.fork()
+    if child == 0:
+        outside = threads()
+        with one_blas_thread():
+            inside = threads()
+        os._exit(0 if inside == {1} and outside == threads() == {2} else 3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+going = False
+other.join()
+print("done")
+"""
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        cwd=Path(__file__).parent,
+    )
+    assert run.stdout == "done\n", run.stderr
