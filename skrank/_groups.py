@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import sklearn
@@ -19,10 +21,35 @@ OTHER_NAMES = {
     *("group", "group_id", "group_ids", "qid", "qids"),
     *("query", "queries", "query_id", "query_ids"),
 }
+P = ParamSpec("P")
+R = TypeVar("R")
 SIZES_ADVICE = (
     " If these are list sizes, as LightGBM takes them, use "
     "groups=np.repeat(np.arange(len(sizes)), sizes)."
 )
+
+
+def takes_groups(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function so that other names of ``groups`` raise with ours.
+
+    Other unknown arguments raise as they always do.
+    """
+    is_method = next(iter(signature(function).parameters)) == "self"
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name.lower() in OTHER_NAMES:
+                called = function.__qualname__
+                if is_method and args:
+                    called = f"{type(args[0]).__name__}.{function.__name__}"
+                raise TypeError(
+                    f"{called}() got an unexpected keyword argument '{name}'. Did you "
+                    "mean 'groups', one label per row?"
+                )
+        return function(*args, **kwargs)
+
+    return checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +186,6 @@ def missing_groups_message(method: str) -> str:
     )
 
 
-def refuse_unknown(method: str, unknown: Mapping[str, Any]) -> None:
-    """Raise TypeError for keyword arguments that do not exist, with a suggestion."""
-    for name in unknown:
-        hint = ""
-        if name.lower() in OTHER_NAMES:
-            hint = " Did you mean 'groups', one label per row?"
-        raise TypeError(
-            f"{method}() got an unexpected keyword argument '{name}'.{hint}"
-        )
-
-
 def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
     """Check groups and bring the rows of each list together.
 
@@ -229,6 +245,7 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
     return Grouping(Lists(np.bincount(codes)), _stable_order(codes), values)
 
 
+@takes_groups
 def list_labels(groups: Any) -> NDArray:
     """Return the labels of the lists, in the order of values given a list at a time.
 
@@ -309,6 +326,7 @@ def list_weights(sample_weight: Any, grouping: Grouping) -> Floats | None:
     return weights
 
 
+@takes_groups
 def with_groups(y: Any, groups: Any) -> Any:
     """Return labels as a pandas Series that carries its groups on the index.
 

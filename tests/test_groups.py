@@ -3,6 +3,10 @@
 import re
 from datetime import date, datetime
 from decimal import Decimal
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import isclass, isroutine, signature
+from pkgutil import walk_packages
 
 import numpy as np
 import pandas as pd
@@ -13,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+import skrank
 from skrank import with_groups
 from skrank._groups import (
     find_groups,
@@ -21,7 +26,7 @@ from skrank._groups import (
     list_labels,
     list_weights,
     missing_groups_message,
-    refuse_unknown,
+    takes_groups,
 )
 
 
@@ -437,18 +442,81 @@ def test_missing_groups_say_whether_routing_is_on():
         assert "metadata routing is on, but nothing" in missing_groups_message("f")
 
 
+class Ranked:
+    """A class of one method that takes groups."""
+
+    @takes_groups
+    def rank(self, y, groups=None, *, k=1):
+        """Return what was given."""
+        return y, groups, k
+
+
+class Better(Ranked):
+    """Another name."""
+
+
 @pytest.mark.parametrize("name", ["group", "qid", "query_id", "Qid", "queries"])
 def test_t63_other_names_of_groups_raise_with_the_right_one(name):
-    with pytest.raises(
-        TypeError, match=f"f\\(\\) got.*'{name}'. Did you mean 'groups'"
-    ):
-        refuse_unknown("f", {name: [1, 2]})
+    message = rf"^Better\.rank\(\) got .* '{name}'\. Did you mean 'groups', one label"
+    with pytest.raises(TypeError, match=message):
+        Better().rank([1], **{name: [1, 2]})
+    with pytest.raises(TypeError, match=r"^list_labels\(\) got.*Did you mean 'groups'"):
+        list_labels(**{name: [1, 2]})
 
 
-def test_t63_unknown_arguments_raise_and_none_do_not():
-    with pytest.raises(TypeError, match=r"f\(\) got an unexpected.*'eval_set'\.$"):
-        refuse_unknown("f", {"eval_set": 1})
-    refuse_unknown("f", {})
+def test_t63_all_else_of_a_function_stays_as_it_is():
+    with pytest.raises(TypeError, match=r"rank\(\) got an unexpected.*'grups'"):
+        Better().rank([1], grups=[1])
+    assert Better().rank([1], groups=[7], k=2) == ([1], [7], 2)
+    assert list(signature(Better.rank).parameters) == ["self", "y", "groups", "k"]
+    assert Better.rank.__doc__ == "Return what was given."
+
+
+def routines_of(name, thing):
+    """Return a public function, or the public methods of a class, by name."""
+    if not isclass(thing):
+        return {name: thing}
+    methods = [m for m in dir(thing) if m == "__call__" or not m.startswith("_")]
+    return {f"{name}.{method}": getattr(thing, method) for method in methods}
+
+
+def public_routines():
+    """Return what is public and takes groups, by name."""
+    modules = [module.name for module in walk_packages(skrank.__path__, "skrank.")]
+    found = {}
+    for module in map(import_module, ["skrank", *filter(is_public, modules)]):
+        for name in getattr(module, "__all__", ()):
+            found |= routines_of(name, getattr(module, name))
+    return {name: found[name] for name in found if needs_advice(name, found[name])}
+
+
+def needs_advice(name, thing):
+    own = getattr(thing, "__module__", "").startswith("skrank")
+    if not own or not isroutine(thing) or "groups" not in signature(thing).parameters:
+        return False
+    return not name.endswith(".composite_log_likelihood")  # not yet
+
+
+def is_public(module):
+    if module.startswith("skrank.neural") and find_spec("torch") is None:
+        return False
+    return "._" not in module
+
+
+@pytest.mark.parametrize("name", PUBLIC := public_routines())
+def test_t63_every_public_function_that_takes_groups_knows_their_other_names(name):
+    with pytest.raises(TypeError, match=r"got .* 'qid'\. Did you mean 'groups'"):
+        PUBLIC[name](None, None, qid=[1, 2])
+
+
+def test_t63_functions_and_methods_of_all_parts_are_among_these():
+    assert {
+        *("ndcg_score", "rank_within", "with_groups", "list_labels", "from_ranks"),
+        *("group_train_test_split", "compare_rankers", "learning_curve", "best_order"),
+        *("ListMLERanker.fit", "ListMLERanker.score", "ListMLERanker.log_likelihood"),
+        *("PMOPRanker.summary", "PMOPRanker.expected_level", "QueryKFold.split"),
+        *("RankingScorer.__call__", "ListMLE.__call__", "QueryScaler.transform"),
+    } <= set(PUBLIC)
 
 
 # Weights.

@@ -15,10 +15,11 @@ from skrank import (
     RankNetRanker,
     RankRegressionRanker,
     RankSVMRanker,
+    rank_within,
     with_groups,
 )
-from skrank.metrics import ndcg_score
-from skrank.model_selection import QueryKFold
+from skrank.metrics import ndcg_score, ndcg_scorer
+from skrank.model_selection import QueryKFold, group_train_test_split
 
 # Models of ties say when no rows are tied, or all are.
 pytestmark = pytest.mark.filterwarnings("ignore:.*parameter of ties stops at its")
@@ -209,11 +210,16 @@ def test_t63_the_groups_of_other_packages_raise_with_the_name_of_ours(
     message = f"{ranker.__name__}.fit\\(\\) got .*'{name}'. Did you mean 'groups'"
     with pytest.raises(TypeError, match=message):
         ranker().fit(X, y, **{name: groups})
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'grups'\.$"):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'grups'"):
         ranker().fit(X, y, grups=groups)
     fitted = ranker().fit(X, y, groups)
     with pytest.raises(TypeError, match=message.replace("fit", "score")):
         fitted.score(X, y, **{name: groups})
+    with pytest.raises(TypeError, match=r"^RankingScorer.*Did you mean 'groups'"):
+        ndcg_scorer()(fitted, X, y, **{name: groups})
+    for function in (ndcg_score, rank_within, group_train_test_split):
+        with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) .*'groups'"):
+            function(fitted.predict(X), y, **{name: groups})
 
 
 def test_t64_one_weight_a_list_raises_and_one_a_row_is_taken(ranker):
