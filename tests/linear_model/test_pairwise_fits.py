@@ -247,11 +247,14 @@ def test_puddings(shared, pudding, ranker, fit, log_parameter):
     assert total * ranker.objective_ == pytest.approx(ours["loss"], rel=1e-12)
     if "published" in fit:
         published = fit["published"]
-        # R stopped after seven iterations, some 1e-4 away.
-        assert_allclose(ranker.coef_, published["coef"][1:], atol=2e-4)
-        assert ranker.tie_parameter_ == pytest.approx(published["tie2"], abs=2e-5)
+        # R stopped after seven iterations: 0.1752864, of the fourth brand, is no
+        # optimum, which the others are to 1.4e-5, and worths to 6e-6.
+        away = np.abs(ranker.coef_ - published["coef"][1:])
+        assert (away < [1.4e-5, 1.4e-5, 1.5e-4, 1.4e-5, 1.4e-5]).all()
+        assert ranker.tie_parameter_ == pytest.approx(published["tie2"], abs=1e-5)
         worth = np.exp(np.append(0.0, ranker.coef_))
-        assert_allclose(worth / worth.sum(), published["worth"], rtol=2e-4)
+        away = np.abs(worth / worth.sum() - published["worth"])
+        assert (away < [6e-6, 6e-6, 6e-6, 2.1e-5, 6e-6, 6e-6]).all()
         assert round(2 * total * ranker.objective_, 1) == published["deviance"]
 
 

@@ -100,8 +100,9 @@ def test_salad_dressings(small, name):
     summary = summary_of(ListMLERanker(**EXACT), X, -rank, groups, covariance="model")
     check(summary, known)
     if name == "salad_features":
-        # The published fit stopped early: three digits.
-        np.testing.assert_allclose(summary.model, [0.57650, 0.04505], rtol=2e-4)
+        # The published fit stopped early; half of the last digit besides.
+        expected = [0.57650, 0.04505]
+        np.testing.assert_allclose(summary.model, expected, rtol=1e-4, atol=5e-6)
     robust = PHReg(rank, X, strata=groups).fit(groups=groups).bse
     np.testing.assert_allclose(summary.clustered, robust, rtol=1e-6)
 
