@@ -59,7 +59,7 @@ def phreg(X, y, groups, ties, last_level):
         ("efron", "skip", graded),
     ],
 )
-def test_listmle_is_cox_regression_with_a_stratum_a_list(ties, last_level, data):
+def test_t45_listmle_is_cox_regression_with_a_stratum_a_list(ties, last_level, data):
     X, y, groups = data()
     model = phreg(X, y, groups, "efron" if ties == "efron" else "breslow", last_level)
     ranker = ListMLERanker(ties, last_level, alpha=1e-9, **EXACT)
