@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 from statsmodels.discrete.conditional_models import ConditionalLogit
 from statsmodels.miscmodels.ordinal_model import OrderedModel
@@ -65,6 +65,22 @@ def test_rank_regression_is_least_squares_on_differences(data, differences, alph
     model.fit(d, np.ones(len(d)))
     ranker = RankRegressionRanker(alpha=alpha, normalize=None, **EXACT).fit(*data)
     assert_allclose(ranker.coef_, model.coef_, rtol=0, atol=HALF)
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.03, 1.0])
+def test_ranknet_is_logistic_regression_on_differences(data, differences, alpha):
+    d, gap = differences
+    d = d[gap > 0]
+    # Each pair counts twice there, and our sum over pairs is divided by N_LISTS.
+    model = LogisticRegression(
+        C=1 / (2 * N_LISTS * alpha),
+        fit_intercept=False,
+        solver="newton-cholesky",
+        tol=1e-10,
+    )
+    model.fit(np.r_[d, -d], np.repeat([1, 0], len(d)))
+    ranker = RankNetRanker(alpha=alpha, normalize=None, **EXACT).fit(*data)
+    assert_allclose(ranker.coef_, model.coef_[0], rtol=0, atol=HALF)
 
 
 def test_rank_regression_solves_the_laplacian_system(data):
