@@ -25,7 +25,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 SIZES_ADVICE = (
     " If these are list sizes, as LightGBM takes them, use "
-    "groups=np.repeat(np.arange(len(sizes)), sizes)."
+    "groups=np.repeat(np.arange(len(sizes)), np.int64(sizes))."
 )
 
 
@@ -216,7 +216,7 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
             f"groups has {len(labels)} entries for {n_rows} rows; it needs one group "
             "label per row."
         )
-        if labels.dtype.kind in "iu" and len(labels) and labels.sum() == n_rows:
+        if _are_sizes(labels, n_rows):
             message += SIZES_ADVICE
         raise ValueError(message)
     if len(labels) == 0:
@@ -431,6 +431,14 @@ def _one_dimensional(groups: Any) -> NDArray:
         # Records become tuples; strings may hold an object for missing ones.
         labels = np.fromiter(labels.tolist(), dtype=object, count=len(labels))
     return labels
+
+
+def _are_sizes(labels: NDArray, n_rows: int) -> bool:
+    """Tell whether labels may be sizes of lists that are so many rows together."""
+    if labels.dtype.kind not in "iuf" or not len(labels):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool((labels == np.floor(labels)).all() and labels.sum() == n_rows)
 
 
 def _refuse_missing(n_missing: int) -> None:

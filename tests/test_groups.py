@@ -291,12 +291,25 @@ def test_a_wrong_length_names_both_lengths():
     assert "LightGBM" not in str(info.value)
 
 
-@pytest.mark.parametrize("sizes", [[2, 3], np.array([2, 3]), pl.Series([2, 3])])
+@pytest.mark.parametrize(
+    "sizes",
+    [[2, 3], np.array([2, 3]), pl.Series([2, 3]), [2.0, 3.0], np.float32([2, 3])],
+    ids=repr,
+)
 def test_list_sizes_raise_with_the_way_to_turn_them_into_labels(sizes):
-    with pytest.raises(ValueError, match=r"LightGBM.*np\.repeat"):
+    with pytest.raises(ValueError, match="as LightGBM takes them, use groups=") as info:
         group_rows(sizes, 5)
-    labels = np.repeat(np.arange(len(sizes)), sizes)  # the advice, followed
+    advice = str(info.value).partition("use groups=")[2].removesuffix(".")
+    labels = eval(advice, {"np": np, "sizes": sizes})
     assert as_sets(labels, 5) == {0: [0, 1], 1: [2, 3, 4]}
+
+
+@pytest.mark.parametrize(
+    "labels", [[2.5, 2.5], [2.0, 2.0], [5.0, np.nan], [np.inf, -np.inf], ["2", "3"]]
+)
+def test_labels_that_cannot_be_sizes_get_no_such_advice(labels):
+    with pytest.raises(ValueError, match=r"one group label per row\.$"):
+        group_rows(labels, 5)
 
 
 def test_gather_brings_lists_together_and_scatter_undoes_it():
