@@ -210,7 +210,8 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
         If groups are not one-dimensional, have another length, miss values or
         cannot be hashed.
     """
-    labels = _one_dimensional(groups)
+    categorical = _codes_and_categories(groups, n_rows)
+    labels = _one_dimensional(groups) if categorical is None else categorical[0]
     if n_rows is not None and len(labels) != n_rows:
         message = (
             f"groups has {len(labels)} entries for {n_rows} rows; it needs one group "
@@ -222,7 +223,9 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
     if len(labels) == 0:
         raise ValueError("groups is empty; it needs one group label per row.")
     kind = labels.dtype.kind
-    if kind == "O":
+    if categorical is not None:
+        codes, values = categorical
+    elif kind == "O":
         codes, values = _code_objects(labels)
     else:
         if kind in "fc":
@@ -237,6 +240,8 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
         if bool(np.all(runs[1:] > runs[:-1])):
             return Grouping(Lists(sizes), None, runs)
         run_codes, values = _code_sortable(runs)
+    elif categorical is not None:
+        run_codes, values = _code_categories(runs, values)
     else:
         run_codes = runs
     if len(values) == len(runs):
@@ -462,6 +467,49 @@ def _is_missing(label: Any) -> bool:
         return bool(label != label)
     except (TypeError, ValueError):
         return False
+
+
+def _codes_and_categories(
+    groups: Any, n_rows: int | None
+) -> tuple[NDArray, NDArray] | None:
+    """Return the code of each row and the categories of pandas categorical groups.
+
+    None for all else: also where rows are missing or miscounted, which is told of
+    labels, and where categories are more than rows, so that labels are the less work.
+    """
+    pandas = sys.modules.get("pandas")
+    dtype = getattr(groups, "dtype", None)
+    if pandas is None or not isinstance(dtype, pandas.CategoricalDtype):
+        return None
+    values = getattr(groups, "array", groups)  # of a series or an index
+    if not isinstance(values, pandas.Categorical):
+        return None
+    codes, every = values.codes, np.arange(len(values.categories))
+    if len(codes) < max(len(every), 1) or codes.min() < 0:
+        return None
+    if n_rows is not None and len(codes) != n_rows:
+        return None
+    categories = np.asarray(pandas.Categorical.from_codes(every, dtype=dtype))
+    # A category is not missing, but a tuple may have a part that is.
+    if categories.dtype == object and any(map(_is_missing, categories.tolist())):
+        return None
+    return codes, categories
+
+
+def _code_categories(codes: NDArray, categories: NDArray) -> tuple[Indices, NDArray]:
+    """Return numbers from 0 and their labels for codes of which some may be unused.
+
+    In the order that labels that are no categories have: sorted, or for objects that of
+    first appearance.
+    """
+    first = np.full(len(categories), len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last to be written stays
+    used = np.flatnonzero(first < len(codes))
+    key = first if categories.dtype == object else categories
+    used = used[np.argsort(key[used], kind="stable")]
+    number = np.empty(len(categories), dtype=np.intp)
+    number[used] = np.arange(len(used))
+    return number[codes], categories[used]
 
 
 def _code_objects(labels: NDArray) -> tuple[Indices, NDArray]:

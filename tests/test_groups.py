@@ -245,6 +245,62 @@ def test_missing_pyarrow_labels_raise():
             group_rows(pd.Series(labels, dtype=dtype))
 
 
+CATEGORIES = {
+    "strings": ["b", "c", "a", "unused"],
+    "integers": [30, 10, 20, 0],
+    "floats": [2.5, -1.0, 0.0, 9.0],
+    "bools": [True, False],
+    "tuples": pd.Index([("b", 1), ("a", 2), ("a", 1)], tupleize_cols=False),
+    "both strings and numbers": ["b", 1, "a"],
+    "dates": pd.DatetimeIndex(["2020-01-02", "2020-01-01"]),
+    "dates with a zone": pd.DatetimeIndex(["2020-01-02", "2020-01-01"], tz="CET"),
+    "nullable integers": pd.array([3, 1, 2], dtype="Int64"),
+    "intervals": pd.interval_range(0, 3)[::-1],
+}
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("kind", CATEGORIES)
+def test_categories_are_the_same_groups_as_their_labels(kind, ordered, together):
+    rng = np.random.default_rng(0)
+    categories = CATEGORIES[kind]
+    codes = rng.integers(0, max(2, len(categories) - 1), size=40)
+    codes = np.sort(codes)[::-1] if together else codes
+    groups = pd.Categorical.from_codes(codes, categories=categories, ordered=ordered)
+    expected = group_rows(np.asarray(groups))
+    for same in (groups, pd.Series(groups, index=codes), pd.CategoricalIndex(groups)):
+        found = group_rows(same, 40)
+        assert found.labels.dtype == expected.labels.dtype
+        assert found.labels.tolist() == expected.labels.tolist()
+        np.testing.assert_array_equal(found.lists.sizes, expected.lists.sizes)
+        assert (found.rows is None) == (expected.rows is None) == together
+        np.testing.assert_array_equal(found.rows, expected.rows)
+        assert list_labels(same).tolist() == list_labels(np.asarray(groups)).tolist()
+
+
+def test_labels_of_categories_are_not_looked_at_row_by_row(monkeypatch):
+    monkeypatch.setattr(skrank._groups, "_code_objects", None)
+    groups = pd.Categorical(["b", "a", "b", "c"])
+    assert as_sets(groups) == {"a": [1], "b": [0, 2], "c": [3]}
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (pd.Categorical([("a", 1), ("a", np.nan)]), "groups has 1 missing"),
+        (pd.Categorical(["a", None, None]), "groups has 2 missing"),
+        (pd.Categorical([]), "groups is empty"),
+    ],
+    ids=["in a tuple", "rows", "empty"],
+)
+def test_categories_that_miss_rows_raise(groups, message):
+    with pytest.raises(ValueError, match=message):
+        group_rows(groups)
+    with pytest.raises(ValueError, match=f"{len(groups)} entries for 7 rows"):
+        group_rows(groups, 7)
+
+
 def test_t67_strings_floats_dates_and_tuples_are_labels():
     assert as_sets(["q1", "q1", "q2"]) == {"q1": [0, 1], "q2": [2]}
     assert as_sets([1.0, 1.0, 2.0]) == {1.0: [0, 1], 2.0: [2]}
