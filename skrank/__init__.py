@@ -1,5 +1,14 @@
 """Learning to rank for scikit-learn users."""
 
+from importlib.util import find_spec as _find_spec
+
+if _find_spec("skrank._kernels.gemv") is None:
+    raise ImportError(
+        f"skrank is imported from {__path__[0]}, where its kernels are not compiled. "
+        "This is so in the source folder, even after `pip install .`: use the command "
+        "skrank, or change to another folder."
+    )
+
 from skrank._groups import with_groups
 from skrank._lists import Lists
 from skrank._ranks import rank_within

@@ -159,7 +159,7 @@ def _run_comparison(
     lines: dict[str, str],
     metrics: dict[str, Metric],
 ) -> None:
-    """Compare every ranker of the package, and print one table."""
+    """Compare every linear ranker of the package, and print one table."""
     rankers = _rankers(args.alpha, args.n_jobs, args.seed)
     transformer = StandardScaler(copy=False, with_mean=not args.sparse)
     if args.no_standardize:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import sklearn
@@ -19,10 +21,35 @@ OTHER_NAMES = {
     *("group", "group_id", "group_ids", "qid", "qids"),
     *("query", "queries", "query_id", "query_ids"),
 }
+P = ParamSpec("P")
+R = TypeVar("R")
 SIZES_ADVICE = (
     " If these are list sizes, as LightGBM takes them, use "
-    "groups=np.repeat(np.arange(len(sizes)), sizes)."
+    "groups=np.repeat(np.arange(len(sizes)), np.int64(sizes))."
 )
+
+
+def takes_groups(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function so that other names of ``groups`` raise with ours.
+
+    Other unknown arguments raise as they always do.
+    """
+    is_method = next(iter(signature(function).parameters)) == "self"
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name.lower() in OTHER_NAMES:
+                called = function.__qualname__
+                if is_method and args:
+                    called = f"{type(args[0]).__name__}.{function.__name__}"
+                raise TypeError(
+                    f"{called}() got an unexpected keyword argument '{name}'. Did you "
+                    "mean 'groups', one label per row?"
+                )
+        return function(*args, **kwargs)
+
+    return checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +186,6 @@ def missing_groups_message(method: str) -> str:
     )
 
 
-def refuse_unknown(method: str, unknown: Mapping[str, Any]) -> None:
-    """Raise TypeError for keyword arguments that do not exist, with a suggestion."""
-    for name in unknown:
-        hint = ""
-        if name.lower() in OTHER_NAMES:
-            hint = " Did you mean 'groups', one label per row?"
-        raise TypeError(
-            f"{method}() got an unexpected keyword argument '{name}'.{hint}"
-        )
-
-
 def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
     """Check groups and bring the rows of each list together.
 
@@ -194,19 +210,22 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
         If groups are not one-dimensional, have another length, miss values or
         cannot be hashed.
     """
-    labels = _one_dimensional(groups)
+    categorical = _codes_and_categories(groups, n_rows)
+    labels = _one_dimensional(groups) if categorical is None else categorical[0]
     if n_rows is not None and len(labels) != n_rows:
         message = (
             f"groups has {len(labels)} entries for {n_rows} rows; it needs one group "
             "label per row."
         )
-        if labels.dtype.kind in "iu" and len(labels) and labels.sum() == n_rows:
+        if _are_sizes(labels, n_rows):
             message += SIZES_ADVICE
         raise ValueError(message)
     if len(labels) == 0:
         raise ValueError("groups is empty; it needs one group label per row.")
     kind = labels.dtype.kind
-    if kind == "O":
+    if categorical is not None:
+        codes, values = categorical
+    elif kind == "O":
         codes, values = _code_objects(labels)
     else:
         if kind in "fc":
@@ -221,6 +240,8 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
         if bool(np.all(runs[1:] > runs[:-1])):
             return Grouping(Lists(sizes), None, runs)
         run_codes, values = _code_sortable(runs)
+    elif categorical is not None:
+        run_codes, values = _code_categories(runs, values)
     else:
         run_codes = runs
     if len(values) == len(runs):
@@ -229,6 +250,7 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
     return Grouping(Lists(np.bincount(codes)), _stable_order(codes), values)
 
 
+@takes_groups
 def list_labels(groups: Any) -> NDArray:
     """Return the labels of the lists, in the order of values given a list at a time.
 
@@ -309,6 +331,7 @@ def list_weights(sample_weight: Any, grouping: Grouping) -> Floats | None:
     return weights
 
 
+@takes_groups
 def with_groups(y: Any, groups: Any) -> Any:
     """Return labels as a pandas Series that carries its groups on the index.
 
@@ -415,6 +438,14 @@ def _one_dimensional(groups: Any) -> NDArray:
     return labels
 
 
+def _are_sizes(labels: NDArray, n_rows: int) -> bool:
+    """Tell whether labels may be sizes of lists that are so many rows together."""
+    if labels.dtype.kind not in "iuf" or not len(labels):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool((labels == np.floor(labels)).all() and labels.sum() == n_rows)
+
+
 def _refuse_missing(n_missing: int) -> None:
     if n_missing:
         raise ValueError(
@@ -436,6 +467,49 @@ def _is_missing(label: Any) -> bool:
         return bool(label != label)
     except (TypeError, ValueError):
         return False
+
+
+def _codes_and_categories(
+    groups: Any, n_rows: int | None
+) -> tuple[NDArray, NDArray] | None:
+    """Return the code of each row and the categories of pandas categorical groups.
+
+    None for all else: also where rows are missing or miscounted, which is told of
+    labels, and where categories are more than rows, so that labels are the less work.
+    """
+    pandas = sys.modules.get("pandas")
+    dtype = getattr(groups, "dtype", None)
+    if pandas is None or not isinstance(dtype, pandas.CategoricalDtype):
+        return None
+    values = getattr(groups, "array", groups)  # of a series or an index
+    if not isinstance(values, pandas.Categorical):
+        return None
+    codes, every = values.codes, np.arange(len(values.categories))
+    if len(codes) < max(len(every), 1) or codes.min() < 0:
+        return None
+    if n_rows is not None and len(codes) != n_rows:
+        return None
+    categories = np.asarray(pandas.Categorical.from_codes(every, dtype=dtype))
+    # A category is not missing, but a tuple may have a part that is.
+    if categories.dtype == object and any(map(_is_missing, categories.tolist())):
+        return None
+    return codes, categories
+
+
+def _code_categories(codes: NDArray, categories: NDArray) -> tuple[Indices, NDArray]:
+    """Return numbers from 0 and their labels for codes of which some may be unused.
+
+    In the order that labels that are no categories have: sorted, or for objects that of
+    first appearance.
+    """
+    first = np.full(len(categories), len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last to be written stays
+    used = np.flatnonzero(first < len(codes))
+    key = first if categories.dtype == object else categories
+    used = used[np.argsort(key[used], kind="stable")]
+    number = np.empty(len(categories), dtype=np.intp)
+    number[used] = np.arange(len(used))
+    return number[codes], categories[used]
 
 
 def _code_objects(labels: NDArray) -> tuple[Indices, NDArray]:

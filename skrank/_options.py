@@ -14,8 +14,8 @@ from skrank._paper import TITLE
 from skrank.model_selection._comparison import one_line
 
 DESCRIPTION = """\
-Fit every ranker of skrank, and a pointwise ridge regression, to the same lists and
-print how well each ranks lists that it has not seen, best first.
+Fit every linear ranker of skrank, and a pointwise ridge regression, to the same
+lists and print how well each ranks lists that it has not seen, best first.
 
 Without TRAIN it does so on data drawn from a model, half of the lists for training
 and half for the test. TRAIN and FILE are LETOR files (svmlight text with qid, plain
@@ -145,7 +145,7 @@ def options() -> Parser:
         "--alpha",
         metavar="A",
         type=_number_from(0, finite=True),
-        help="penalty of all rankers of skrank (default: that of each ranker); the "
+        help="penalty of the rankers of skrank (default: that of each ranker); the "
         "ridge regression keeps its own, 1",
     )
     fitting.add_argument(

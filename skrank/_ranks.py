@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._checks import check_choice, finite_column
-from skrank._groups import find_groups, group_rows
+from skrank._groups import find_groups, group_rows, takes_groups
 from skrank._lists import Floats, Levels, Lists
 
 METHODS = ("min", "max", "average", "dense", "ordinal")
 
 
+@takes_groups
 def rank_within(
     scores: ArrayLike, groups: ArrayLike | None = None, *, method: str = "min"
 ) -> Floats:

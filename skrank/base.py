@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank._groups import find_groups, refuse_unknown
+from skrank._groups import find_groups, takes_groups
 from skrank.metrics import ndcg_score
 
 
@@ -25,7 +25,8 @@ class RankerMixin:
         tags.input_tags.sparse = True
         return tags
 
-    def score(self, X, y, groups=None, sample_weight=None, **unknown):
+    @takes_groups
+    def score(self, X, y, groups=None, sample_weight=None):
         """Return the mean NDCG of the lists, ranked by ``predict``.
 
         Lists without a relevant row do not count; see
@@ -41,9 +42,6 @@ class RankerMixin:
             One group label a row; None takes the index level "groups" of ``y``.
         sample_weight : array-like of shape (n_rows,), default=None
             Weight of each row's list, constant inside a list.
-        **unknown : dict
-            Takes no other argument: raises TypeError, with advice for ``qid`` and
-            ``group``.
 
         Returns
         -------
@@ -56,7 +54,6 @@ class RankerMixin:
             If groups are missing, lengths differ, or labels are negative or masked.
         """
         name = f"{type(self).__name__}.score"
-        refuse_unknown(name, unknown)
         groups = find_groups(y, groups, name)
         # Without an index, so that the metric does not compare it once more.
         return ndcg_score(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank._checks import finite_column
-from skrank._groups import find_groups, group_rows
+from skrank._groups import find_groups, group_rows, takes_groups
 from skrank._lists import Floats, Lists
 
 __all__ = [
@@ -179,6 +179,7 @@ def from_run(
     )
 
 
+@takes_groups
 def from_ranks(ranks: Any, groups: Any = None) -> Floats:
     """Return labels, larger is better, from ranks of which 1 is the best.
 
@@ -250,6 +251,7 @@ def groups_from_sizes(sizes: Any) -> NDArray:
     return lists.expand(np.arange(lists.n_lists))
 
 
+@takes_groups
 def sizes_from_groups(groups: Any) -> NDArray:
     """Return the sizes of lists, in row order, from one group label a row.
 

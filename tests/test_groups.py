@@ -3,6 +3,10 @@
 import re
 from datetime import date, datetime
 from decimal import Decimal
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import isclass, isroutine, signature
+from pkgutil import walk_packages
 
 import numpy as np
 import pandas as pd
@@ -13,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+import skrank
 from skrank import with_groups
 from skrank._groups import (
     find_groups,
@@ -21,7 +26,7 @@ from skrank._groups import (
     list_labels,
     list_weights,
     missing_groups_message,
-    refuse_unknown,
+    takes_groups,
 )
 
 
@@ -240,6 +245,62 @@ def test_missing_pyarrow_labels_raise():
             group_rows(pd.Series(labels, dtype=dtype))
 
 
+CATEGORIES = {
+    "strings": ["b", "c", "a", "unused"],
+    "integers": [30, 10, 20, 0],
+    "floats": [2.5, -1.0, 0.0, 9.0],
+    "bools": [True, False],
+    "tuples": pd.Index([("b", 1), ("a", 2), ("a", 1)], tupleize_cols=False),
+    "both strings and numbers": ["b", 1, "a"],
+    "dates": pd.DatetimeIndex(["2020-01-02", "2020-01-01"]),
+    "dates with a zone": pd.DatetimeIndex(["2020-01-02", "2020-01-01"], tz="CET"),
+    "nullable integers": pd.array([3, 1, 2], dtype="Int64"),
+    "intervals": pd.interval_range(0, 3)[::-1],
+}
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("kind", CATEGORIES)
+def test_categories_are_the_same_groups_as_their_labels(kind, ordered, together):
+    rng = np.random.default_rng(0)
+    categories = CATEGORIES[kind]
+    codes = rng.integers(0, max(2, len(categories) - 1), size=40)
+    codes = np.sort(codes)[::-1] if together else codes
+    groups = pd.Categorical.from_codes(codes, categories=categories, ordered=ordered)
+    expected = group_rows(np.asarray(groups))
+    for same in (groups, pd.Series(groups, index=codes), pd.CategoricalIndex(groups)):
+        found = group_rows(same, 40)
+        assert found.labels.dtype == expected.labels.dtype
+        assert found.labels.tolist() == expected.labels.tolist()
+        np.testing.assert_array_equal(found.lists.sizes, expected.lists.sizes)
+        assert (found.rows is None) == (expected.rows is None) == together
+        np.testing.assert_array_equal(found.rows, expected.rows)
+        assert list_labels(same).tolist() == list_labels(np.asarray(groups)).tolist()
+
+
+def test_labels_of_categories_are_not_looked_at_row_by_row(monkeypatch):
+    monkeypatch.setattr(skrank._groups, "_code_objects", None)
+    groups = pd.Categorical(["b", "a", "b", "c"])
+    assert as_sets(groups) == {"a": [1], "b": [0, 2], "c": [3]}
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (pd.Categorical([("a", 1), ("a", np.nan)]), "groups has 1 missing"),
+        (pd.Categorical(["a", None, None]), "groups has 2 missing"),
+        (pd.Categorical([]), "groups is empty"),
+    ],
+    ids=["in a tuple", "rows", "empty"],
+)
+def test_categories_that_miss_rows_raise(groups, message):
+    with pytest.raises(ValueError, match=message):
+        group_rows(groups)
+    with pytest.raises(ValueError, match=f"{len(groups)} entries for 7 rows"):
+        group_rows(groups, 7)
+
+
 def test_t67_strings_floats_dates_and_tuples_are_labels():
     assert as_sets(["q1", "q1", "q2"]) == {"q1": [0, 1], "q2": [2]}
     assert as_sets([1.0, 1.0, 2.0]) == {1.0: [0, 1], 2.0: [2]}
@@ -286,12 +347,25 @@ def test_a_wrong_length_names_both_lengths():
     assert "LightGBM" not in str(info.value)
 
 
-@pytest.mark.parametrize("sizes", [[2, 3], np.array([2, 3]), pl.Series([2, 3])])
+@pytest.mark.parametrize(
+    "sizes",
+    [[2, 3], np.array([2, 3]), pl.Series([2, 3]), [2.0, 3.0], np.float32([2, 3])],
+    ids=repr,
+)
 def test_list_sizes_raise_with_the_way_to_turn_them_into_labels(sizes):
-    with pytest.raises(ValueError, match=r"LightGBM.*np\.repeat"):
+    with pytest.raises(ValueError, match="as LightGBM takes them, use groups=") as info:
         group_rows(sizes, 5)
-    labels = np.repeat(np.arange(len(sizes)), sizes)  # the advice, followed
+    advice = str(info.value).partition("use groups=")[2].removesuffix(".")
+    labels = eval(advice, {"np": np, "sizes": sizes})
     assert as_sets(labels, 5) == {0: [0, 1], 1: [2, 3, 4]}
+
+
+@pytest.mark.parametrize(
+    "labels", [[2.5, 2.5], [2.0, 2.0], [5.0, np.nan], [np.inf, -np.inf], ["2", "3"]]
+)
+def test_labels_that_cannot_be_sizes_get_no_such_advice(labels):
+    with pytest.raises(ValueError, match=r"one group label per row\.$"):
+        group_rows(labels, 5)
 
 
 def test_gather_brings_lists_together_and_scatter_undoes_it():
@@ -437,18 +511,81 @@ def test_missing_groups_say_whether_routing_is_on():
         assert "metadata routing is on, but nothing" in missing_groups_message("f")
 
 
+class Ranked:
+    """A class of one method that takes groups."""
+
+    @takes_groups
+    def rank(self, y, groups=None, *, k=1):
+        """Return what was given."""
+        return y, groups, k
+
+
+class Better(Ranked):
+    """Another name."""
+
+
 @pytest.mark.parametrize("name", ["group", "qid", "query_id", "Qid", "queries"])
 def test_t63_other_names_of_groups_raise_with_the_right_one(name):
-    with pytest.raises(
-        TypeError, match=f"f\\(\\) got.*'{name}'. Did you mean 'groups'"
-    ):
-        refuse_unknown("f", {name: [1, 2]})
+    message = rf"^Better\.rank\(\) got .* '{name}'\. Did you mean 'groups', one label"
+    with pytest.raises(TypeError, match=message):
+        Better().rank([1], **{name: [1, 2]})
+    with pytest.raises(TypeError, match=r"^list_labels\(\) got.*Did you mean 'groups'"):
+        list_labels(**{name: [1, 2]})
 
 
-def test_t63_unknown_arguments_raise_and_none_do_not():
-    with pytest.raises(TypeError, match=r"f\(\) got an unexpected.*'eval_set'\.$"):
-        refuse_unknown("f", {"eval_set": 1})
-    refuse_unknown("f", {})
+def test_t63_all_else_of_a_function_stays_as_it_is():
+    with pytest.raises(TypeError, match=r"rank\(\) got an unexpected.*'grups'"):
+        Better().rank([1], grups=[1])
+    assert Better().rank([1], groups=[7], k=2) == ([1], [7], 2)
+    assert list(signature(Better.rank).parameters) == ["self", "y", "groups", "k"]
+    assert Better.rank.__doc__ == "Return what was given."
+
+
+def routines_of(name, thing):
+    """Return a public function, or the public methods of a class, by name."""
+    if not isclass(thing):
+        return {name: thing}
+    methods = [m for m in dir(thing) if m == "__call__" or not m.startswith("_")]
+    return {f"{name}.{method}": getattr(thing, method) for method in methods}
+
+
+def public_routines():
+    """Return what is public and takes groups, by name."""
+    modules = [module.name for module in walk_packages(skrank.__path__, "skrank.")]
+    found = {}
+    for module in map(import_module, ["skrank", *filter(is_public, modules)]):
+        for name in getattr(module, "__all__", ()):
+            found |= routines_of(name, getattr(module, name))
+    return {name: found[name] for name in found if needs_advice(name, found[name])}
+
+
+def needs_advice(name, thing):
+    own = getattr(thing, "__module__", "").startswith("skrank")
+    if not own or not isroutine(thing) or "groups" not in signature(thing).parameters:
+        return False
+    return not name.endswith(".composite_log_likelihood")  # not yet
+
+
+def is_public(module):
+    if module.startswith("skrank.neural") and find_spec("torch") is None:
+        return False
+    return "._" not in module
+
+
+@pytest.mark.parametrize("name", PUBLIC := public_routines())
+def test_t63_every_public_function_that_takes_groups_knows_their_other_names(name):
+    with pytest.raises(TypeError, match=r"got .* 'qid'\. Did you mean 'groups'"):
+        PUBLIC[name](None, None, qid=[1, 2])
+
+
+def test_t63_functions_and_methods_of_all_parts_are_among_these():
+    assert {
+        *("ndcg_score", "rank_within", "with_groups", "list_labels", "from_ranks"),
+        *("group_train_test_split", "compare_rankers", "learning_curve", "best_order"),
+        *("ListMLERanker.fit", "ListMLERanker.score", "ListMLERanker.log_likelihood"),
+        *("PMOPRanker.summary", "PMOPRanker.expected_level", "QueryKFold.split"),
+        *("RankingScorer.__call__", "ListMLE.__call__", "QueryScaler.transform"),
+    } <= set(PUBLIC)
 
 
 # Weights.

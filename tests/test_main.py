@@ -94,6 +94,7 @@ def test_without_arguments_every_declared_setting_has_a_row_of_numbers(tmp_path)
     assert process.returncode == 0
     rows = table(out)
     assert len(rows) == len(declared()) + 2
+    assert 'ListMLERanker(ties="order", stage_weights="position")' in rows  # p-ListMLE
     for name, settings in declared():
         values = [
             f'"{value}"' if isinstance(value, str) else str(value)

@@ -116,20 +116,49 @@ def test_extra_parameters_start_where_the_loss_says(data):
     np.testing.assert_array_equal(objective.start, [0, 0, 0, 0, 0.5, -1.0])
 
 
-@pytest.mark.parametrize("n_jobs", [2, 3, 7])
-def test_any_number_of_threads_gives_the_same_bits(rng, n_jobs):
+def sparse_of(X, n_features):
+    """Return a CSR array of so many columns, three of a row not zero."""
+    rows, column = np.repeat(np.arange(len(X)), 3), np.arange(3 * len(X)) * 7919
+    return sparse.csr_array(
+        (X[:, :3].ravel(), (rows, column % n_features)), (len(X), n_features)
+    )
+
+
+LAYOUTS = {
+    "float64": lambda X: X,
+    "float32": lambda X: X.astype(np.float32),
+    "Fortran order": np.asfortranarray,
+    "Fortran order, float32": lambda X: np.asfortranarray(X, dtype=np.float32),
+    "CSR": lambda X: sparse_of(X, 30),
+    "wide CSR": lambda X: sparse_of(X, 20_000),
+    "rows elsewhere": lambda X: X[::-1].copy(),
+    "rows elsewhere, float32": lambda X: X[::-1].astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("loss", [ListMLE(), Shift()], ids=str)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_any_number_of_threads_gives_the_same_bits(rng, layout, loss):
     lists = Lists(rng.integers(1, 60, size=900))
-    X = rng.standard_normal((lists.n_rows, 30))
+    X = LAYOUTS[layout](rng.standard_normal((lists.n_rows, 30)))
+    rows = None
+    if layout.startswith("rows elsewhere"):
+        rows = np.arange(lists.n_rows)[::-1]
     y = rng.integers(0, 4, size=lists.n_rows).astype(float)
-    coef = rng.standard_normal(30)
     results = []
-    for jobs in (1, n_jobs):
-        objective = LinearObjective(X, y, lists, ListMLE(), alpha=0.1, n_jobs=jobs)
+    for jobs in (1, 2, 3, 7):
+        objective = LinearObjective(
+            X, y, lists, loss, alpha=0.1, rows=rows, n_jobs=jobs
+        )
         assert len(objective.blocks) > 7
+        assert objective.n_jobs == jobs
+        assert objective.product_at_end == (layout == "wide CSR")
+        parameters = np.random.default_rng(0).standard_normal(len(objective.start))
         with objective.running():
-            results.append(objective(coef))
-    assert results[0][0] == results[1][0]
-    np.testing.assert_array_equal(results[0][1], results[1][1])
+            results += [objective(parameters) for _ in range(3)]
+    for value, gradient in results[1:]:
+        assert value == results[0][0]
+        np.testing.assert_array_equal(gradient, results[0][1])
 
 
 def test_a_fault_in_a_thread_reaches_the_caller(rng):

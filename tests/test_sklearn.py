@@ -34,10 +34,10 @@ NEAR = {"rtol": 0, "atol": 1e-7}
 def one_list(ranker):
     """Return a subclass that takes all rows as one list where groups are missing."""
 
-    def fit(self, X, y, groups=None, *, sample_weight=None, **unknown):
+    def fit(self, X, y, groups=None, *, sample_weight=None):
         if groups is None:
             groups = np.zeros(_num_samples(X))
-        return ranker.fit(self, X, y, groups, sample_weight=sample_weight, **unknown)
+        return ranker.fit(self, X, y, groups, sample_weight=sample_weight)
 
     def score(self, X, y, groups=None, sample_weight=None):
         if groups is None:

@@ -22,8 +22,9 @@ class DavidsonRanker(PairModelMixin, LinearRanker):
         + \frac{\alpha}{2} \|w\|^2
 
     All pairs of rows of a list count, tied ones too. The parameter of ties is learned
-    with the weights, without a penalty. The time of a fit grows with the number of
-    pairs; pairs are never stored.
+    with the weights, without a penalty, as :math:`b` of :math:`\nu = e^b`. That this is
+    PairTies-D of the PMOP paper is our reading: its text has the name alone. The time
+    of a fit grows with the number of pairs; pairs are never stored.
 
     Parameters
     ----------

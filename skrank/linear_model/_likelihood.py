@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skrank._groups import takes_groups
 from skrank._inference import estimate
 from skrank._warnings import warn
 from skrank.linear_model._probability_model import ProbabilityModelMixin, divisor_of
@@ -41,6 +42,7 @@ from skrank.linear_model._probability_model import ProbabilityModelMixin, diviso
 class LikelihoodMixin(ProbabilityModelMixin):
     """Mixin for rankers that are a distribution over what is observed in a list."""
 
+    @takes_groups
     def log_likelihood(self, X, y, groups=None, *, average="sum", sample_weight=None):
         r"""Return the logarithm of the probability of the labels' order.
 
@@ -100,6 +102,7 @@ class LikelihoodMixin(ProbabilityModelMixin):
             )
         return seen.add_up(values, average)
 
+    @takes_groups
     def deviance(self, X, y, groups=None, *, sample_weight=None):
         """Return -2 times the log-likelihood.
 
@@ -127,6 +130,7 @@ class LikelihoodMixin(ProbabilityModelMixin):
         value = self.log_likelihood(X, y, groups, sample_weight=sample_weight)
         return -2.0 * value
 
+    @takes_groups
     def aic(self, X, y, groups=None, *, sample_weight=None):
         r"""Return Akaike's criterion on the data of the fit: deviance plus 2 df.
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._checks import Integers, finite_column, refuse_masked
 from skrank._features import constant_features
-from skrank._groups import find_groups, group_rows, list_weights, refuse_unknown
+from skrank._groups import find_groups, group_rows, list_weights, takes_groups
 from skrank._inference import LARGEST_FEATURE, estimate, score_range
 from skrank._lists import Lists
 from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
@@ -143,8 +143,9 @@ class LinearRanker(RankerMixin, BaseEstimator):
         """Return the loss to fit."""
         return ListMLE() if self.loss is None else self.loss
 
+    @takes_groups
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, groups=None, *, sample_weight=None, **unknown):
+    def fit(self, X, y, groups=None, *, sample_weight=None):
         """Fit the weights.
 
         Parameters
@@ -160,9 +161,6 @@ class LinearRanker(RankerMixin, BaseEstimator):
             any order.
         sample_weight : array-like of shape (n_rows,), default=None
             Weight of each row's list, constant inside a list.
-        **unknown : dict
-            Takes no other argument: raises TypeError, with advice for ``qid`` and
-            ``group``.
 
         Returns
         -------
@@ -188,7 +186,6 @@ class LinearRanker(RankerMixin, BaseEstimator):
             where features are at most 50 or fewer than iterations.
         """
         name = type(self).__name__
-        refuse_unknown(f"{name}.fit", unknown)
         groups = find_groups(y, groups, f"{name}.fit")
         refuse_masked(X, "X")
         refuse_masked(y, "y")

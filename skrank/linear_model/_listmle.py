@@ -113,6 +113,7 @@ class ListMLERanker(PlackettLuceMixin, LinearRanker):
         {"ties": "marginal"},
         {"ties": "random"},
         {"ties": "order"},
+        {"ties": "order", "stage_weights": "position"},
     )
 
     def __init__(

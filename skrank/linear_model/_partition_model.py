@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skrank._checks import check_count
+from skrank._groups import takes_groups
 from skrank._lists import Levels
 from skrank._partitions import (
     ExpectedLevel,
@@ -31,6 +32,7 @@ class PartitionModelMixin(LikelihoodMixin):
         """Return the fitted model of a stage of at most ``longest`` rows."""
         raise NotImplementedError
 
+    @takes_groups
     def partition_proba(self, X, y, groups=None):
         """Return the probability of each list's labels, as an ordered partition.
 
@@ -56,6 +58,7 @@ class PartitionModelMixin(LikelihoodMixin):
         """
         return np.exp(self.log_likelihood(X, y, groups, average=None))
 
+    @takes_groups
     def stage_proba(self, X, y, groups=None):
         """Return the probability of each level, once the better ones are taken.
 
@@ -86,6 +89,7 @@ class PartitionModelMixin(LikelihoodMixin):
         )
         return seen.grouping.scatter(proba)
 
+    @takes_groups
     def sample_partitions(self, X, groups, n_samples=1, random_state=None):
         """Draw ordered partitions from the fitted model, exactly.
 
@@ -119,6 +123,7 @@ class PartitionModelMixin(LikelihoodMixin):
         levels = model.draw(scores, grouping.lists, n_samples, seed)
         return grouping.scatter(levels.T).T
 
+    @takes_groups
     def expected_level(self, X, groups, n_samples=1000, random_state=None):
         """Return the expected level of each row inside its list, 1 the best.
 
@@ -152,6 +157,7 @@ class PartitionModelMixin(LikelihoodMixin):
         found = expected_levels(scores, grouping.lists, model, n_samples, seed)
         return ExpectedLevel(*(grouping.scatter(values) for values in found))
 
+    @takes_groups
     def pairwise_proba(self, X, groups, n_samples=1000, random_state=None):
         """Return how likely rows win, tie or lose against each other row of a list.
 

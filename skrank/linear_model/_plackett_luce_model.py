@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skrank._checks import check_count
+from skrank._groups import takes_groups
 from skrank._plackett_luce import (
     TopKProba,
     draw_ranks,
@@ -20,6 +21,7 @@ from skrank.losses import RankNet
 class PlackettLuceMixin(LikelihoodMixin, PairModelMixin):
     """Mixin for rankers whose rankings follow the Plackett-Luce model."""
 
+    @takes_groups
     def stage_proba(self, X, y, groups=None):
         r"""Return the probability of each row's pick, at the stage when it was picked.
 
@@ -68,6 +70,7 @@ class PlackettLuceMixin(LikelihoodMixin, PairModelMixin):
         proba[stages.order[~np.repeat(counted, np.diff(places))]] = np.nan
         return seen.grouping.scatter(proba)
 
+    @takes_groups
     def sample_rankings(self, X, groups, n_samples=1, random_state=None):
         """Draw rankings of each list from the fitted model.
 
@@ -104,6 +107,7 @@ class PlackettLuceMixin(LikelihoodMixin, PairModelMixin):
         out[:, grouping.rows] = ranks
         return out
 
+    @takes_groups
     def top_k_proba(self, X, groups, k, *, n_samples=10_000, random_state=None):
         r"""Return the probability of each row to be among the first k of its list.
 

@@ -15,7 +15,7 @@ from skrank._checks import (
     finite_column,
     refuse_masked,
 )
-from skrank._groups import Grouping, find_groups, group_rows, list_weights
+from skrank._groups import Grouping, find_groups, group_rows, list_weights, takes_groups
 from skrank._inference import estimate, standard_errors
 from skrank._lists import Floats, Lists
 from skrank._objective import LinearObjective, is_memory_mapped
@@ -55,6 +55,7 @@ class Observed(NamedTuple):
 class ProbabilityModelMixin:
     """Mixin for rankers whose loss is a log-likelihood: their summary."""
 
+    @takes_groups
     def summary(
         self,
         X,

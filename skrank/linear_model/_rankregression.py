@@ -20,7 +20,9 @@ class RankRegressionRanker(LinearRanker):
         + \frac{\alpha}{2} \|w\|^2
 
     It is least squares on the differences of pairs, without storing them: the time of
-    an iteration grows with the number of rows.
+    an iteration grows with the number of rows. The text of the PMOP paper calls
+    Rank Regress a quadratic loss and no more; that it means "margin", as the sibling of
+    its logistic loss and hinge, is our reading.
 
     Parameters
     ----------

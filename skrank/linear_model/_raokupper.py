@@ -22,8 +22,9 @@ class RaoKupperRanker(PairModelMixin, LinearRanker):
         + \frac{\alpha}{2} \|w\|^2
 
     All pairs of rows of a list count, tied ones too. The parameter of ties is learned
-    with the weights, without a penalty. The time of a fit grows with the number of
-    pairs; pairs are never stored.
+    with the weights, without a penalty, as :math:`a` of :math:`\theta = 1 + e^a`. That
+    this is PairTies-RK of the PMOP paper is our reading: its text has the name alone.
+    The time of a fit grows with the number of pairs; pairs are never stored.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skrank._checks import equally_long, finite_column
-from skrank._groups import find_groups, group_rows
+from skrank._groups import find_groups, group_rows, takes_groups
 from skrank._lists import Floats, Lists
 
 
@@ -111,6 +111,7 @@ class Loss(BaseEstimator):
         below = self.value_and_gradient(scores - change, prepared, lists, *given)[1]
         return (above - below) / lists.expand(2.0 * step)
 
+    @takes_groups
     def __call__(
         self, scores: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
     ) -> float:

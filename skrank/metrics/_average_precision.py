@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skrank._checks import check_choice
+from skrank._groups import takes_groups
 from skrank._kernels.binary import DIVISORS, average_precision
 from skrank.metrics._average import (
     check_average,
@@ -14,6 +15,7 @@ from skrank.metrics._average import (
 from skrank.metrics._relevant import relevant_lists
 
 
+@takes_groups
 def average_precision_score(
     y_true: Any,
     y_score: Any,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._checks import check_positive
+from skrank._groups import takes_groups
 from skrank._kernels.metrics import expected_reciprocal_rank
 from skrank._lists import Floats
 from skrank.metrics._average import (
@@ -19,6 +20,7 @@ from skrank.metrics._average import (
 from skrank.metrics._conventions import Rule, rule_of
 
 
+@takes_groups
 def err_score(
     y_true: Any,
     y_score: Any,

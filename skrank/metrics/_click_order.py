@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank._checks import finite_column
-from skrank._groups import find_groups, group_rows
+from skrank._groups import find_groups, group_rows, takes_groups
 from skrank._lists import Floats, Indices
 from skrank.metrics._average import check_cutoff, cutoff_of
 from skrank.metrics._click_models import ClickModel
@@ -43,6 +43,7 @@ class BestOrder:
     exact: NDArray[np.bool_]
 
 
+@takes_groups
 def best_order(
     y_true: Any,
     groups: Any = None,

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skrank._checks import check_count
+from skrank._groups import takes_groups
 from skrank._lists import Floats, Lists
 from skrank.metrics._average import (
     check_average,
@@ -26,6 +27,7 @@ from skrank.metrics._click_rows import (
 )
 
 
+@takes_groups
 def click_score(
     y_true: Any,
     y_score: Any,

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skrank._checks import check_count
+from skrank._groups import takes_groups
 from skrank.metrics._average import check_cutoff, cutoff_of, scored_lists
 from skrank.metrics._click_models import ClickModel
 from skrank.metrics._click_score import click_rows
 
 
+@takes_groups
 def simulate_clicks(
     y_true: Any,
     y_score: Any,

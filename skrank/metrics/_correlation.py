@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from skrank._checks import check_choice
+from skrank._groups import takes_groups
 from skrank._kernels.metrics import count_pairs
 from skrank._ranks import ranks_in_order
 from skrank.metrics._average import check_average, scored_lists
 
 
+@takes_groups
 def kendall_tau_score(
     y_true: Any,
     y_score: Any,
@@ -104,6 +106,7 @@ def kendall_tau_score(
     return data.average(np.clip(values, -1.0, 1.0), average, empty)
 
 
+@takes_groups
 def spearman_score(
     y_true: Any,
     y_score: Any,

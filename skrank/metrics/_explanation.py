@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from skrank._groups import takes_groups
 from skrank.metrics._conventions import HALF, Rule, differences, fixed_by, rule_of
 
 WORDS: dict[str, dict[Any, str]] = {
@@ -122,6 +123,7 @@ class MetricExplanation:
     __repr__ = __str__
 
 
+@takes_groups
 def explain_metric(
     metric: Callable,
     y_true: Any,

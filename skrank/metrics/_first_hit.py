@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skrank._checks import check_count
+from skrank._groups import takes_groups
 from skrank._kernels.binary import reciprocal_rank, search_length
 from skrank.metrics._average import (
     check_average,
@@ -14,6 +15,7 @@ from skrank.metrics._average import (
 from skrank.metrics._relevant import relevant_lists
 
 
+@takes_groups
 def reciprocal_rank_score(
     y_true: Any,
     y_score: Any,
@@ -101,6 +103,7 @@ def reciprocal_rank_score(
     return lists.data.average(values, average, lists.rule.empty)
 
 
+@takes_groups
 def expected_search_length_score(
     y_true: Any,
     y_score: Any,

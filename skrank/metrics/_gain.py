@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._groups import takes_groups
 from skrank._kernels.metrics import discounted_gain
 from skrank._lists import Floats
 from skrank.metrics._average import (
@@ -20,6 +21,7 @@ from skrank.metrics._average import (
 from skrank.metrics._conventions import Rule, rule_of
 
 
+@takes_groups
 def ndcg_score(
     y_true: Any,
     y_score: Any,
@@ -125,6 +127,7 @@ def ndcg_score(
     return data.average(values, average, rule.empty, rule.empty_weight)
 
 
+@takes_groups
 def dcg_score(
     y_true: Any,
     y_score: Any,

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from skrank._groups import takes_groups
 from skrank._kernels.metrics import count_pairs
 from skrank.metrics._average import check_average, scored_lists
 
 
+@takes_groups
 def pairwise_accuracy_score(
     y_true: Any,
     y_score: Any,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from skrank._checks import check_positive
+from skrank._groups import takes_groups
 from skrank._kernels.binary import hit_chance, hits_within
 from skrank._lists import Floats
 from skrank.metrics._average import check_average, check_cutoff
@@ -21,6 +22,7 @@ from skrank.metrics._relevant import (
 )
 
 
+@takes_groups
 def precision_at_k_score(
     y_true: Any,
     y_score: Any,
@@ -98,6 +100,7 @@ def precision_at_k_score(
     return lists.data.average(values, average, lists.rule.empty)
 
 
+@takes_groups
 def recall_at_k_score(
     y_true: Any,
     y_score: Any,
@@ -187,6 +190,7 @@ def recall_at_k_score(
     return lists.data.average(values, average, lists.rule.empty)
 
 
+@takes_groups
 def f_measure_at_k_score(
     y_true: Any,
     y_score: Any,
@@ -282,6 +286,7 @@ def f_measure_at_k_score(
     return lists.data.average(values, average, lists.rule.empty)
 
 
+@takes_groups
 def hit_rate_score(
     y_true: Any,
     y_score: Any,
@@ -362,6 +367,7 @@ def hit_rate_score(
     return lists.data.average(values, average, lists.rule.empty)
 
 
+@takes_groups
 def r_precision_score(
     y_true: Any,
     y_score: Any,

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from skrank._groups import takes_groups
 from skrank._kernels.binary import binary_preference
 from skrank.metrics._average import check_average, flags
 from skrank.metrics._relevant import relevant_lists
 
 
+@takes_groups
 def bpref_score(
     y_true: Any,
     y_score: Any,

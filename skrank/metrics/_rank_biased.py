@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._checks import is_number
+from skrank._groups import takes_groups
 from skrank._kernels.metrics import discounted_gain
 from skrank.metrics._average import (
     check_average,
@@ -16,6 +17,7 @@ from skrank.metrics._average import (
 from skrank.metrics._relevant import relevant_lists
 
 
+@takes_groups
 def rank_biased_precision_score(
     y_true: Any,
     y_score: Any,

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNUSED, get_routing_for_object
 
-from skrank._groups import find_groups
+from skrank._groups import find_groups, takes_groups
 from skrank.metrics._average_precision import average_precision_score
 from skrank.metrics._cascade import err_score
 from skrank.metrics._click_score import click_score
@@ -83,10 +83,12 @@ class RankingScorer(BaseEstimator):
         self.greater_is_better = greater_is_better
         self.kwargs = kwargs
 
+    @takes_groups
     def __call__(self, estimator, X, y, groups=None, sample_weight=None, **of_lists):
         """Return ``self.score`` of the same arguments."""
         return self.score(estimator, X, y, groups, sample_weight, **of_lists)
 
+    @takes_groups
     def score(
         self,
         estimator,

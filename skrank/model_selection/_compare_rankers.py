@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state, column_or_1d, indexable
 
 from skrank._checks import check_count, finite_column, is_integer
-from skrank._groups import find_groups, group_rows
+from skrank._groups import find_groups, group_rows, takes_groups
 from skrank.model_selection._comparison import Fold, Ranked, compare
 from skrank.model_selection._named_metrics import list_metrics
 from skrank.model_selection._result import RankerComparison
@@ -24,6 +24,7 @@ from skrank.model_selection._splitters import QueryKFold
 DRAWN_BELOW = 2**31 - 1
 
 
+@takes_groups
 def compare_rankers(
     rankers: Any,
     X: Any,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from skrank._groups import takes_groups
 from skrank._lists import Floats, Indices
 from skrank.metrics import RankingScorer, make_ranking_scorer
 from skrank.model_selection._compare_rankers import (
@@ -21,6 +22,7 @@ from skrank.model_selection._comparison import Ranked, groups_for
 from skrank.model_selection._named_metrics import named_scorer
 
 
+@takes_groups
 def learning_curve(
     estimator: Any,
     X: Any,

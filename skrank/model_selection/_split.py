@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 
-from skrank._groups import groups_on_index
+from skrank._groups import groups_on_index, takes_groups
 from skrank.model_selection._splitters import QueryShuffleSplit, code_groups
 
 
+@takes_groups
 def group_train_test_split(
     X, y, groups=None, *, test_size=None, train_size=None, random_state=None
 ):

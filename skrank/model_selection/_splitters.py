@@ -14,6 +14,7 @@ from skrank._groups import (
     group_rows,
     groups_on_index,
     missing_groups_message,
+    takes_groups,
 )
 from skrank._lists import Indices
 
@@ -59,6 +60,7 @@ class QueryKFold(GroupKFold):
     [2 3 4 5] [0 1]
     """
 
+    @takes_groups
     def split(self, X, y=None, groups=None):
         """Generate the row numbers of each training and test set.
 
@@ -127,6 +129,7 @@ class QueryShuffleSplit(GroupShuffleSplit):
     [0 1 4 5] [2 3]
     """
 
+    @takes_groups
     def split(self, X, y=None, groups=None):
         """Generate the row numbers of each training and test set.
 

@@ -18,13 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from skrank._checks import Integers, finite_column
-from skrank._groups import (
-    Grouping,
-    find_groups,
-    group_rows,
-    list_weights,
-    refuse_unknown,
-)
+from skrank._groups import Grouping, find_groups, group_rows, list_weights, takes_groups
 from skrank._lists import Floats, Lists
 from skrank.base import RankerMixin
 from skrank.metrics import ndcg_score
@@ -80,6 +74,7 @@ class NeuralRanker(RankerMixin, BaseEstimator):
         """Return a score of each candidate of a batch, (n_lists, longest)."""
         raise NotImplementedError
 
+    @takes_groups
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
@@ -90,7 +85,6 @@ class NeuralRanker(RankerMixin, BaseEstimator):
         profile=None,
         *,
         sample_weight=None,
-        **unknown,
     ):
         """Train the network.
 
@@ -110,9 +104,6 @@ class NeuralRanker(RankerMixin, BaseEstimator):
             One row for each list: its user, or its query.
         sample_weight : array-like of shape (n_rows,), default=None
             Weight of each row's list, constant inside a list.
-        **unknown : dict
-            Takes no other argument: raises TypeError, with advice for ``qid`` and
-            ``group``.
 
         Returns
         -------
@@ -130,7 +121,6 @@ class NeuralRanker(RankerMixin, BaseEstimator):
             If ``history`` or ``profile`` is no ListData.
         """
         name = type(self).__name__
-        refuse_unknown(f"{name}.fit", unknown)
         groups = find_groups(y, groups, f"{name}.fit")
         X, y = validate_data(self, X, y, dtype=np.float64)
         grouping = group_rows(groups, len(y))
@@ -168,6 +158,7 @@ class NeuralRanker(RankerMixin, BaseEstimator):
         self.n_epochs_ = len(course.losses)
         return self
 
+    @takes_groups
     def predict(self, X, groups=None, history=None, profile=None):
         """Return scores that sort the rows of each list into its ranking.
 
@@ -201,6 +192,7 @@ class NeuralRanker(RankerMixin, BaseEstimator):
             place_rows(scores, padded, batch, grouping.lists, numbers)
         return grouping.scatter(scores)
 
+    @takes_groups
     def score(
         self, X, y, groups=None, sample_weight=None, *, history=None, profile=None
     ):

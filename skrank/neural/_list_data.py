@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._groups import group_rows
+from skrank._groups import group_rows, takes_groups
 from skrank._lists import Floats, Indices
 
 
@@ -68,6 +68,7 @@ class ListData:
         self.n_features: int = widths.pop()
 
     @classmethod
+    @takes_groups
     def from_rows(cls, X: Any, groups: Any) -> ListData:
         """Make one from a table and the label of each row's list.
 

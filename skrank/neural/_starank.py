@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor, nn
 
 from skrank._checks import check_choice, check_count, finite_column
-from skrank._groups import find_groups, list_weights
+from skrank._groups import find_groups, list_weights, takes_groups
 from skrank._lists import Floats, Indices, Levels, Lists
 from skrank.metrics import PositionBased, UserBrowsing, best_order
 from skrank.neural._arranger import Arranger, arrangement_loss
@@ -255,6 +255,7 @@ class STARanker(NeuralRanker):
         self.random_state = random_state
         self.verbose = verbose
 
+    @takes_groups
     def arrange(
         self, X, groups=None, history=None, profile=None, *, return_scores=False
     ):
@@ -302,6 +303,7 @@ class STARanker(NeuralRanker):
         ranks = grouping.scatter(ranks)
         return (ranks, scores) if return_scores else ranks
 
+    @takes_groups
     def sample_arrangements(
         self,
         X,
@@ -362,6 +364,7 @@ class STARanker(NeuralRanker):
         out[:, grouping.rows] = ranks
         return out
 
+    @takes_groups
     def log_likelihood(
         self,
         X,

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from skrank._checks import refuse_masked
-from skrank._groups import LEVEL, find_groups, group_rows
+from skrank._groups import LEVEL, find_groups, group_rows, takes_groups
 from skrank._lists import Floats, Lists
 from skrank.preprocessing._blocks import canonical, list_blocks
 
@@ -98,6 +98,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    @takes_groups
     def fit(self, X, y=None, groups=None):
         """Check the input; there is nothing to learn.
 
@@ -123,6 +124,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._checked(X, groups, "fit")
         return self
 
+    @takes_groups
     def fit_transform(self, X, y=None, groups=None):
         """Check the input and scale it.
 
@@ -147,6 +149,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         return self.fit(X, y, groups).transform(X, groups)
 
+    @takes_groups
     def transform(self, X, groups=None):
         """Scale each feature inside each list.
 

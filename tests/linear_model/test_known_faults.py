@@ -15,10 +15,11 @@ from skrank import (
     RankNetRanker,
     RankRegressionRanker,
     RankSVMRanker,
+    rank_within,
     with_groups,
 )
-from skrank.metrics import ndcg_score
-from skrank.model_selection import QueryKFold
+from skrank.metrics import ndcg_score, ndcg_scorer
+from skrank.model_selection import QueryKFold, group_train_test_split
 
 # Models of ties say when no rows are tied, or all are.
 pytestmark = pytest.mark.filterwarnings("ignore:.*parameter of ties stops at its")
@@ -172,15 +173,16 @@ def test_t52_rows_repeated_inside_a_list_are_another_list(ranker, lists):
 
 
 @pytest.mark.filterwarnings("ignore:.*constant inside every list")  # two rows, tiny set
-def test_t58_a_search_over_group_folds_runs():
+@pytest.mark.parametrize("cv", [QueryKFold(2), GroupKFold(2)], ids=repr)
+def test_t58_a_search_over_group_folds_runs(cv):
     X = [[0, 0, 0.01], [1, 0, 1], [0.43, 0, 0], [0.43, 0, 0.4], [0, 0, 0.01]]
     X = np.array([*X, [0, 0, 0.31], [0, 0, 1], [0, 0, 0], [0, 0, 0.15]])
     y, groups = np.array([0, 0, 1, 0, 3, 0, 4, 0, 0]), np.repeat([0, 1], [7, 2])
     # The fold without a relevant row is undefined, says so and counts 0.
-    search = GridSearchCV(ListMLERanker(), {"alpha": [0.1, 1]}, cv=QueryKFold(2))
+    search = GridSearchCV(ListMLERanker(), {"alpha": [0.1, 1]}, cv=cv)
     with pytest.warns(UndefinedMetricWarning):
-        search.fit(X, with_groups(y, groups))
-    folds = [list(test) for _, test in GroupKFold(2).split(X, y, groups)]
+        search.fit(X, with_groups(y, groups), groups=groups)
+    folds = [list(test) for _, test in cv.split(X, y, groups)]
     trained_on_zeros = folds.index([0, 1, 2, 3, 4, 5, 6])
     values = search.cv_results_[f"split{trained_on_zeros}_test_score"]
     np.testing.assert_allclose(values, 0.6001768593817169, rtol=1e-14)
@@ -209,11 +211,16 @@ def test_t63_the_groups_of_other_packages_raise_with_the_name_of_ours(
     message = f"{ranker.__name__}.fit\\(\\) got .*'{name}'. Did you mean 'groups'"
     with pytest.raises(TypeError, match=message):
         ranker().fit(X, y, **{name: groups})
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'grups'\.$"):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'grups'"):
         ranker().fit(X, y, grups=groups)
     fitted = ranker().fit(X, y, groups)
     with pytest.raises(TypeError, match=message.replace("fit", "score")):
         fitted.score(X, y, **{name: groups})
+    with pytest.raises(TypeError, match=r"^RankingScorer.*Did you mean 'groups'"):
+        ndcg_scorer()(fitted, X, y, **{name: groups})
+    for function in (ndcg_score, rank_within, group_train_test_split):
+        with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) .*'groups'"):
+            function(fitted.predict(X), y, **{name: groups})
 
 
 def test_t64_one_weight_a_list_raises_and_one_a_row_is_taken(ranker):

@@ -3,13 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from skrank.linear_model import (
     LinearRanker,
     ListMLERanker,
     ListNetRanker,
     RankNetRanker,
+    RankSVMRanker,
 )
+from skrank.losses import ListMLE, RankNet, RankSVM
 from skrank.metrics import pairwise_accuracy_score
 
 ANY_LABELS = [
@@ -113,12 +116,25 @@ def test_negative_labels_have_no_gain_and_the_error_says_what_has(estimator, lis
         estimator.fit(X, y - 2, groups)
 
 
-@pytest.mark.parametrize("estimator", [LinearRanker(), RankNetRanker()], ids=repr)
-def test_t35_only_the_order_of_labels_counts(estimator, lists):
+@pytest.mark.parametrize(
+    ("estimator", "loss"),
+    [
+        (LinearRanker(), ListMLE()),
+        (ListMLERanker(), ListMLE()),
+        (RankNetRanker(), RankNet()),
+        (RankSVMRanker(), RankSVM()),
+        (RankSVMRanker("linear"), RankSVM("linear")),
+    ],
+    ids=repr,
+)
+def test_t35_only_the_order_of_labels_counts(estimator, loss, lists):
     X, y, groups = lists
-    expected = estimator.fit(X, y, groups).coef_
+    fitted = clone(estimator).fit(X, y, groups)
+    scores = fitted.predict(X)
     for same in (100 * y, y**2, y - 7.5, np.exp(y)):
-        np.testing.assert_array_equal(estimator.fit(X, same, groups).coef_, expected)
+        again = clone(estimator).fit(X, same, groups)
+        np.testing.assert_array_equal(again.coef_, fitted.coef_)
+        assert loss(scores, same, groups) == loss(scores, y, groups) > 0
 
 
 def test_t55_labels_between_zero_and_one_are_labels(ranker, lists):

@@ -79,8 +79,10 @@ def test_puddings(fits):
     ours, published = fit["ours"], fit["published"]
     np.testing.assert_allclose(ranker.coef_, ours["coef"][1:], atol=1e-8)
     np.testing.assert_allclose(ranker.tie_weights_, [1.0, ours["nu"]], atol=1e-8)
-    # The published fit took seven iterations: five digits.
-    np.testing.assert_allclose(ranker.coef_, published["coef"][1:], atol=2e-4)
+    # The published fit took seven iterations: 0.1752864, of the fourth brand, is no
+    # optimum, which the others are to 1.4e-5.
+    away = np.abs(ranker.coef_ - published["coef"][1:])
+    assert (away < [1.4e-5, 1.4e-5, 1.5e-4, 1.4e-5, 1.4e-5]).all()
     assert ranker.tie_weights_[1] == pytest.approx(published["tie2"], abs=1e-5)
     deviance = sum(weight) * ranker.objective_
     assert deviance == pytest.approx(ours["deviance"], rel=1e-13)

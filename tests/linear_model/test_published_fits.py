@@ -59,7 +59,7 @@ def phreg(X, y, groups, ties, last_level):
         ("efron", "skip", graded),
     ],
 )
-def test_listmle_is_cox_regression_with_a_stratum_a_list(ties, last_level, data):
+def test_t45_listmle_is_cox_regression_with_a_stratum_a_list(ties, last_level, data):
     X, y, groups = data()
     model = phreg(X, y, groups, "efron" if ties == "efron" else "breslow", last_level)
     ranker = ListMLERanker(ties, last_level, alpha=1e-9, **EXACT)
@@ -122,8 +122,9 @@ def test_salad_dressings(shared):
     ranker = ListMLERanker(alpha=0.0, **EXACT).fit(X, -rank, groups)
     np.testing.assert_allclose(ranker.coef_, fit["ours"]["w"], rtol=1e-8)
     published = [fit["published"]["acetic"], fit["published"]["gluconic"]]
-    # The published fit stopped early: four digits.
-    np.testing.assert_allclose(ranker.coef_, published, rtol=2e-4)
+    # 3.27431 is no optimum: that run stopped early, 8.0e-5 of it away. The rest is half
+    # of the last digit published, without which 0.27392 is 1.001e-4 of it away.
+    np.testing.assert_allclose(ranker.coef_, published, rtol=1e-4, atol=5e-6)
     deviance = 2 * 32 * ListMLE()(ranker.predict(X), -rank, groups)
     assert deviance == pytest.approx(fit["ours"]["deviance"], rel=1e-12)
 
