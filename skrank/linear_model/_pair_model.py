@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from skrank._checks import equally_long
+from skrank._groups import takes_groups
 from skrank._lists import Floats
 from skrank.linear_model._probability_model import ProbabilityModelMixin
 
@@ -67,6 +68,7 @@ class PairModelMixin(ProbabilityModelMixin):
         equally_long(first, second, ("X_a", "X_b"))
         return PairProba(*self._pair_proba(first - second))
 
+    @takes_groups
     def composite_log_likelihood(
         self, X, y, groups=None, *, average="sum", sample_weight=None
     ):
