@@ -274,8 +274,10 @@ def minimize_by_smoothing(
             break
     if near.certain:
         gap += near.error(smooth(start)[1])
+    # What ftol ends is as near as was asked, however little is certain.
+    stopped = left < 1 or below.problem is not None
     problem = None if near.certain else below.problem
-    if problem is None and gap > share * value:
+    if problem is None and stopped and gap > share * value:
         problem = (
             f"{name} stopped after {max_iter - left} iterations with kinks rounded by "
             f"{width:g}, which leaves the value {value:.6g} up to {gap:.2g} above the "
