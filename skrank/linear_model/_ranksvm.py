@@ -27,8 +27,10 @@ class RankSVMRanker(LinearRanker):
     ----------
     hinge : {"squared", "linear"}, default="squared"
         "squared" is smooth. "linear" has kinks: it is minimised through smooth losses
-        that come ever closer, each to 100 times ``tol``, until the objective is
-        within a share of 1e-4 of the least possible. It takes a few times as long.
+        that come ever closer, until the objective is, for certain, within a share of
+        1e-4 of the least possible, or of ``tol`` if that is more. It takes a few times
+        as long. Without a penalty nothing is certain: each smooth loss is minimised to
+        100 times ``tol``.
     alpha : float, default=0.1
         Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
     normalize : {None, "size", "terms"}, default="size"
