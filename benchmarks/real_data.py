@@ -154,7 +154,8 @@ def settings():
 def choose():
     """Print validation NDCG@10 of each setting, at alpha 0.1 and at the best alpha.
 
-    Then the fits that stop at the limit of iterations.
+    A star marks a number with fits that stop at the limit of iterations; then all such
+    fits are listed, those at other values of alpha too.
     """
     stopped = []
     sets = validation_folds()
@@ -163,15 +164,17 @@ def choose():
     for name, ranker in settings():
         cells = []
         for data, folds in sets.items():
-            means = []
+            means, stars = [], []
             for alpha in ALPHAS:
                 at_limit = []
                 ranker.set_params(alpha=alpha)
                 means.append(ndcg_of_lists(ranker, folds, at_limit).mean())
+                stars.append("*" * any(at_limit))
                 if any(at_limit):
                     stopped.append((name, data, alpha, sum(at_limit)))
             best = int(np.argmax(means))
-            cells.append(f"{means[2]:.4f}, {means[best]:.4f} ({ALPHAS[best]:g})")
+            shown = [f"{means[i]:.4f}{stars[i]}" for i in (2, best)]
+            cells.append(f"{', '.join(shown)} ({ALPHAS[best]:g})")
         print(f"| {name} |", " | ".join(cells), "|", flush=True)
     print("\n| stops at max_iter | set | alpha | folds of 5 |\n|", " --- |" * 4)
     for row in stopped:
