@@ -106,8 +106,7 @@ def from_files(
 
 def _refuse_huge(path: str, X: Any, error: Callable[[str], NoReturn]) -> None:
     """End the command at features that neither scaling nor fits can square and add."""
-    rows = X if sparse.issparse(X) else np.asarray(X)
-    low, high = (_dense(extreme(axis=0)) for extreme in (rows.min, rows.max))
+    low, high = _dense(X.min(axis=0)), _dense(X.max(axis=0))
     largest = np.maximum(np.abs(low), np.abs(high))
     column = int(np.argmax(largest))
     if largest[column] > LARGEST_FEATURE:
