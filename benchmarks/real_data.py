@@ -107,8 +107,11 @@ def test_folds():
     }
 
 
-def values_of_lists(estimator, folds, metrics):
-    """Return metrics of each list, 0 where undefined, trained standardised."""
+def values_of_lists(estimator, folds, metrics, at_limit=None):
+    """Return metrics of each list, 0 where undefined, trained standardised.
+
+    Appends to ``at_limit`` of each fold whether its fit stops at ``max_iter``.
+    """
     values = {name: [] for name in metrics}
     for (X, y, groups), (X_test, y_test, groups_test) in folds:
         scaler = StandardScaler().fit(X)
@@ -118,6 +121,8 @@ def values_of_lists(estimator, folds, metrics):
             warnings.filterwarnings("ignore", message=".*constant inside every list")
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(scaler.transform(X), y, **given)
+        if at_limit is not None:
+            at_limit.append(model.n_iter_ >= model.max_iter)
         scores = model.predict(scaler.transform(X_test))
         for name, metric in metrics.items():
             of_list = metric(y_test, scores, groups_test, average=None)
@@ -125,9 +130,10 @@ def values_of_lists(estimator, folds, metrics):
     return {name: np.concatenate(parts) for name, parts in values.items()}
 
 
-def ndcg_of_lists(estimator, folds):
+def ndcg_of_lists(estimator, folds, at_limit=None):
     """Return NDCG@10 of each list, 0 where none is relevant."""
-    return values_of_lists(estimator, folds, {"": partial(ndcg_score, k=10)})[""]
+    metrics = {"": partial(ndcg_score, k=10)}
+    return values_of_lists(estimator, folds, metrics, at_limit)[""]
 
 
 def settings():
@@ -146,20 +152,33 @@ def settings():
 
 
 def choose():
-    """Print validation NDCG@10 of each setting, at alpha 0.1 and at the best alpha."""
+    """Print validation NDCG@10 of each setting, at alpha 0.1 and at the best alpha.
+
+    A star marks a number with fits that stop at the limit of iterations; then all such
+    fits are listed, those at other values of alpha too.
+    """
+    stopped = []
     sets = validation_folds()
     print("| setting |", " | ".join(f"{name}: 0.1, best (alpha)" for name in sets), "|")
     print("| --- |", " | ".join("---" for _ in sets), "|")
     for name, ranker in settings():
         cells = []
-        for folds in sets.values():
-            means = [
-                ndcg_of_lists(ranker.set_params(alpha=alpha), folds).mean()
-                for alpha in ALPHAS
-            ]
+        for data, folds in sets.items():
+            means, stars = [], []
+            for alpha in ALPHAS:
+                at_limit = []
+                ranker.set_params(alpha=alpha)
+                means.append(ndcg_of_lists(ranker, folds, at_limit).mean())
+                stars.append("*" * any(at_limit))
+                if any(at_limit):
+                    stopped.append((name, data, alpha, sum(at_limit)))
             best = int(np.argmax(means))
-            cells.append(f"{means[2]:.4f}, {means[best]:.4f} ({ALPHAS[best]:g})")
+            shown = [f"{means[i]:.4f}{stars[i]}" for i in (2, best)]
+            cells.append(f"{', '.join(shown)} ({ALPHAS[best]:g})")
         print(f"| {name} |", " | ".join(cells), "|", flush=True)
+    print("\n| stops at max_iter | set | alpha | folds of 5 |\n|", " --- |" * 4)
+    for row in stopped:
+        print("| {} | {} | {:g} | {} |".format(*row))
 
 
 def report():

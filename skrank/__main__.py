@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
@@ -93,8 +94,9 @@ def _run(parser: Parser, argv: Sequence[str] | None) -> None:
     highest = max(y.max() for y in labels)
     max_grade = highest if args.max_grade is None else args.max_grade
     source = "the largest label" if args.max_grade is None else "--max-grade"
-    lines["Labels"] = f"{lowest:g} to {highest:g}; ERR: highest grade {max_grade:g}"
-    lines["Labels"] += f" ({source})"
+    lines["Labels"] = f"{lowest:g} to {highest:g}"
+    if max_grade > 0:
+        lines["Labels"] += f"; ERR: highest grade {max_grade:g} ({source})"
     if args.empty_as_zero:
         lines["Labels"] += "; NDCG: lists without a relevant row are 0"
     lines["Features"] = _features(args)
@@ -246,10 +248,17 @@ def _rankers(alpha: float | None, n_jobs: int, seed: int) -> dict[str, Any]:
 def _metric(name: str, max_grade: float, empty_as_zero: bool) -> Metric:
     """Return the function that gives one value of the measure per list."""
     base = name.partition("@")[0]
+    if base == "err" and max_grade <= 0:
+        return _no_grades
     options: dict[str, Any] = {"max_grade": max_grade} if base == "err" else {}
     if base == "ndcg" and empty_as_zero:
         options["empty"] = 0.0
     return list_metric(named_scorer(name, **options))
+
+
+def _no_grades(y: Any, scores: Any, groups: Any) -> Any:
+    """Say why ERR does not apply."""
+    raise ValueError("all labels are 0" if np.max(y) == 0 else "no label is above 0")
 
 
 class _Progress:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from skrank.datasets import load_letor, make_ranking
@@ -18,6 +19,7 @@ LIST_SIZE = (5, 40)
 N_FEATURES = 40
 N_INFORMATIVE = 20
 LIST_EFFECT = 1.0
+LARGEST_FEATURE = 1e145  # its square leaves room for sums over rows
 FILES = "files"  # instead of a number of folds: each file in turn is the test part
 
 
@@ -61,6 +63,8 @@ def from_files(
         error("the files do not fit into memory; try --sparse")
     if parts[0].X.shape[1] == 0:
         error(f"{' and '.join(paths)}: no row has a feature")
+    for path, part in zip(paths, parts, strict=True):
+        _refuse_huge(path, part.X, error)
     test = None if args.test is None else parts.pop()
     data = _joined(parts)
     names = " + ".join(args.train)
@@ -98,6 +102,22 @@ def from_files(
         "learned from the other folds"
     )
     return folds, lines
+
+
+def _refuse_huge(path: str, X: Any, error: Callable[[str], NoReturn]) -> None:
+    """End the command at features that neither scaling nor fits can square and add."""
+    low, high = _dense(X.min(axis=0)), _dense(X.max(axis=0))
+    largest = np.maximum(np.abs(low), np.abs(high))
+    column = int(np.argmax(largest))
+    if largest[column] > LARGEST_FEATURE:
+        error(
+            f"{path}: feature {column + 1} reaches {largest[column]:g}: beyond "
+            f"{LARGEST_FEATURE:g} sums of squares overflow; divide it by a number"
+        )
+
+
+def _dense(row: Any) -> NDArray:
+    return row.toarray().ravel() if sparse.issparse(row) else row
 
 
 def _joined(parts: list[Ranked]) -> Ranked:

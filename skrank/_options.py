@@ -125,7 +125,7 @@ def options() -> Parser:
     measures.add_argument(
         "--max-grade",
         metavar="G",
-        type=_number_from(0, finite=True),
+        type=_positive,
         help="highest grade of the scale, for ERR (default: the largest label seen)",
     )
     measures.add_argument(
@@ -239,6 +239,14 @@ def _integer_from(smallest: int, largest: int | None = None) -> Callable[[str], 
         return value
 
     return integer
+
+
+def _positive(text: str) -> float:
+    """Return a finite number above 0, or raise for argparse."""
+    value = _number_from(0, finite=True)(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not above 0")
+    return value
 
 
 def _number_from(smallest: float, *, finite: bool) -> Callable[[str], float]:

@@ -262,6 +262,17 @@ def test_metrics_that_do_not_apply_are_dashes_with_a_reason(run, tmp_path):
     assert "ERR not shown: err_score" in flat
 
 
+@pytest.mark.parametrize(
+    ("label", "reason"), [(0, "all labels are 0"), (-1, "no label is above 0")]
+)
+def test_labels_without_a_grade_are_told(run, tmp_path, label, reason):
+    X, _, groups = make_ranking(4, n_features=2, n_informative=2, random_state=0)
+    path = write_letor(tmp_path / "flat.txt", X, np.full(len(X), label), groups)
+    out = run(path, "--cv", 2)
+    assert f"ERR not shown: {reason}" in out
+    assert f"Labels    {label} to {label}\n" in out
+
+
 def test_max_grade_is_the_largest_label_unless_given(run, files):
     (_, y, _), (_, y_test, _) = load_letor(list(files))
     largest = max(y.max(), y_test.max())
@@ -384,6 +395,11 @@ def test_without_budget_nothing_is_fitted(run):
         (["--alpha", "inf"], "--alpha: 'inf' is not a finite number"),
         (["--max-grade", "x"], "--max-grade: 'x' is not a finite number"),
         (["--max-grade", "inf"], "--max-grade: 'inf' is not a finite number"),
+        (["--max-grade", "0"], "--max-grade: '0' is not above 0"),
+        (["huge.txt"], "huge.txt: feature 2 reaches 1e+300: beyond 1e+145"),
+        (["good.txt", "--test", "huge.txt"], "huge.txt: feature 2 reaches 1e+300"),
+        (["huge.txt", "--sparse"], "huge.txt: feature 2 reaches 1e+300"),
+        (["huge.txt", "--no-standardize"], "huge.txt: feature 2 reaches 1e+300"),
         (["bare.txt", "--cv", "2"], "bare.txt: no row has a feature"),
         (["one.txt"], "one.txt has 1 list, too few for 5 folds"),
         (["--seed", "-1"], "--seed: '-1' is not an integer of at least 0"),
@@ -405,6 +421,7 @@ def test_mistakes_give_one_line_and_status_2(
 ):
     good = "1 qid:1 1:1\n0 qid:1 1:0\n1 qid:2 1:1\n"
     (tmp_path / "good.txt").write_text(good)
+    (tmp_path / "huge.txt").write_text(good + "0 qid:2 1:1 2:-1e300\n")
     (tmp_path / "broken.txt").write_text("1 qid:1 1:1\n0 qid:1 1:x\n")
     (tmp_path / "empty.txt").write_text("")
     (tmp_path / "bare.txt").write_text("1 qid:1\n0 qid:1\n1 qid:2\n")

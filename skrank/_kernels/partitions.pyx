@@ -13,14 +13,19 @@ positive: nothing cancels. Two ways of evaluation:
 - near: short lists with scores not far apart. The plain recurrence
   e_j <- e_j + a_i e_{j-1}, a few lists of similar length side by side, so that the
   innermost loop is over lists and compilers make vectors of it.
-- far: everything else. With a number x for each size, p_i = a_i e^x / (1 + a_i e^x)
-  and q_i = 1 - p_i, the recurrence E_j <- q_i E_j + p_i E_{j-1} holds probabilities
-  that j of the rows so far are taken, which cannot overflow, and
+- far: everything else. With a tilt x for each size, u_i = (s_i - t) / m + x from the
+  m-th largest score t, p_i = 1 / (1 + exp(-u_i)) and q_i = 1 - p_i, the recurrence
+  E_j <- q_i E_j + p_i E_{j-1} holds probabilities that j of the rows so far are taken,
+  which cannot overflow, and, with T_m the mean of the m largest scores,
 
-      log e_m = log E_m + sum_i log(1 + a_i e^x) - m x
+      log e_m - T_m = log E_m + sum_i log(1 + exp(u_i)) - sum of the m largest u_i
 
-  With x such that sum_i p_i is about m, E_m is not small either, whatever the scores.
-  One x mostly serves all stages; a stage whose E_m is too small gets its own.
+  With x such that sum_i p_i is about m, E_m is not small either, whatever the scores,
+  and rows of |u_i| > FURTHEST are taken always or never, so that both sums may take
+  them as being there. Hence nothing of the size of the scores is added and taken away:
+  T_m and the mean of the level are counted from the largest score of the stage, and no
+  precision is lost to scores of any size. One x mostly serves all stages; a stage whose
+  E_m is too small gets its own.
 """
 
 import numpy as np
@@ -31,7 +36,6 @@ cdef enum:
     LANES = 8  # lists side by side
     LONGEST_NEAR = 128  # rows; in longer lists the rows alone fill vectors
     LONGEST_KEPT = 32  # rows; in longer lists recomputing is faster than memory
-    MOST_STEPS = 200  # of a search that bisects: enough for any two doubles
 cdef double LARGEST_LOG = 650.0  # doubles end near exp(709)
 cdef double LOG2 = 0.693147180559945309417
 cdef double NO_WEIGHT = -1e300
@@ -40,6 +44,8 @@ cdef double MINUS_INFINITY = -1.0 / 0.0
 # part of E_m that is left out is below 1e-37 of it; doubles end near 1e-308.
 cdef double TINY = 1e-290
 cdef double ENOUGH = 1e-250
+cdef double CLOSE = 10.0  # range of u in which the start of Newton minds all rows
+cdef double FURTHEST = 745.0  # exp(-745) is the smallest double above 0
 cdef double TOO_RARE = 1e-40  # sizes of this probability move no gradient
 
 IMPOSSIBLE = NO_WEIGHT
@@ -248,7 +254,7 @@ def geometric(
 
     Takes time n D min(n, D) for a list of n rows. Memory beside the arguments: 3 MB for
     short lists; for the longest other list, the sums of one size of subsets at a time,
-    8 n min(D, n / 2) bytes, and 16 bytes a size and stage.
+    8 n min(D, n / 2) bytes, and 24 bytes a size and stage.
 
     Parameters
     ----------
@@ -328,7 +334,7 @@ def geometric(
     cdef Far far
     n, size = longest_far, min(longest_far, cap)
     cdef double[::1] far_work = np.empty(
-        7 * (n + 1) + size + 2 + 2 * most_results + most_cells
+        7 * (n + 1) + size + 2 + 3 * most_results + most_cells
     )
     cdef Py_ssize_t[:, ::1] far_bounds = np.empty((2, n + 1), dtype=np.intp)
     far.s = &far_work[0]
@@ -341,7 +347,8 @@ def geometric(
     far.adjoint = far.in_s + n + 1
     far.log_e = far.adjoint + size + 2
     far.tilt = far.log_e + most_results
-    far.e = far.tilt + most_results
+    far.top = far.tilt + most_results
+    far.e = far.top + most_results
     far.low, far.high = &far_bounds[0, 0], &far_bounds[1, 0]
 
     for k in range(n_lists):
@@ -375,14 +382,16 @@ cdef double score_range(const Data* data, Py_ssize_t q) noexcept nogil:
 
 
 cdef Py_ssize_t load(
-    const Data* data, Py_ssize_t q, double* s, Py_ssize_t stride
+    const Data* data, Py_ssize_t q, double* s, Py_ssize_t stride, bint shift
 ) noexcept nogil:
-    """Copy a list's scores less the largest, worst level first; return how many."""
+    """Copy a list's scores, less the largest if wanted, worst level first."""
     cdef Py_ssize_t first = data.level_starts[data.level_offsets[q]]
     cdef Py_ssize_t last = data.level_starts[data.level_offsets[q + 1]], i
-    cdef double high = data.scores[data.order[first]]
-    for i in range(first + 1, last):
-        high = fmax(high, data.scores[data.order[i]])
+    cdef double high = 0.0
+    if shift:
+        high = data.scores[data.order[first]]
+        for i in range(first + 1, last):
+            high = fmax(high, data.scores[data.order[i]])
     for i in range(first, last):
         s[(last - 1 - i) * stride] = data.scores[data.order[i]] - high
     return last - first
@@ -404,18 +413,19 @@ cdef double take_stage(
     Py_ssize_t n_left,
     Py_ssize_t size,
     double log_total,
+    double zero,
     const double* s,
     double* in_s,
     Py_ssize_t stride,
 ) noexcept nogil:
     """Return the loss of a stage that takes the last ``size`` of ``n_left`` rows.
 
-    Starts the gradient with what the subset taken adds to it.
+    ``log_total`` counts scores from ``zero``. Starts the gradient with what the subset taken adds to it.
     """
     cdef double mean = 0.0
     cdef Py_ssize_t i
     for i in range(n_left - size, n_left):
-        mean += s[i * stride]
+        mean += s[i * stride] - zero
         in_s[i * stride] = -1.0 / size
     if data.in_weights != NULL:
         data.in_weights[q * data.cap + size - 1] -= 1.0
@@ -465,7 +475,7 @@ cdef void near_load(
     for i in range(n * LANES):
         near.shifted[i] = MINUS_INFINITY  # rows that a lane lacks weigh 0
     for l in range(n_lanes):
-        load(data, lanes[l], near.shifted + l, LANES)
+        load(data, lanes[l], near.shifted + l, LANES, True)
     for m in range(1, near.cap + 1):
         share = 1.0 / m
         for i in range(n * LANES):
@@ -502,8 +512,8 @@ cdef void near_lists(
             total = near.total[i * LANES + l]
             near.inverse[i * LANES + l] = 1.0 / total
             value += take_stage(
-                data, q, i, size, log(total), near.shifted + l, near.in_shifted + l,
-                LANES,
+                data, q, i, size, log(total), 0.0, near.shifted + l,
+                near.in_shifted + l, LANES,
             )
         data.values[q] = value
     for m in range(1, near.cap + 1):
@@ -591,16 +601,17 @@ cdef void near_backward(const Near* near, Py_ssize_t m) noexcept nogil:
 # Far. One list; rows worst first.
 
 cdef struct Far:
-    double* s  # (n,), scores less the largest
+    double* s  # (n,), scores
     double* p  # (n,), probability that a row is taken
     double* q  # (n,), that it is not
     double* at_end  # (n + 1,), E_m of the first rows
     double* in_end  # (n + 1,), derivative in E_m of the first rows
-    double* log_scale  # (n + 1,), sum of log(1 + a e^x) over the first rows
+    double* log_scale  # (n + 1,), sum of log(1 + exp(u)) over the first rows
     double* in_s  # (n,), gradient
     double* adjoint  # (D + 2,), derivative in E_j
-    double* log_e  # (n_levels, D), log of e_m
+    double* log_e  # (n_levels, D), log of e_m, scores less the largest of the stage
     double* tilt  # (n_levels, D), x, where a level is the first that x serves
+    double* top  # (n_levels, D), largest scores of each stage, from the largest down
     double* e  # (n + 1, width), E_j of the first rows, j from base - 1
     Py_ssize_t* low  # (n + 1,), range of j whose E_j count
     Py_ssize_t* high
@@ -610,12 +621,13 @@ cdef void far_list(const Far* far, const Data* data, Py_ssize_t q) noexcept nogi
     """Fill in value and gradient of a list, whatever its scores and length."""
     cdef const Py_ssize_t* starts = data.level_starts + data.level_offsets[q]
     cdef Py_ssize_t n_levels = data.level_offsets[q + 1] - data.level_offsets[q]
-    cdef Py_ssize_t n = load(data, q, far.s, 1), cap = min(data.cap, n)
+    cdef Py_ssize_t n = load(data, q, far.s, 1, False), cap = min(data.cap, n)
     cdef Py_ssize_t level, m, end = starts[n_levels]
     cdef double high, total, value = 0.0
     cdef double* log_e
     for level in range(n_levels * cap):
         far.log_e[level] = MINUS_INFINITY
+    far_top(far, starts, n_levels, cap)
     for m in range(1, cap + 1):
         if data.log_weights[m - 1] > NO_WEIGHT:
             far_logs(far, starts, n_levels, cap, m)
@@ -630,7 +642,7 @@ cdef void far_list(const Far* far, const Data* data, Py_ssize_t q) noexcept nogi
         high += log(total)
         value += take_stage(
             data, q, end - starts[level], starts[level + 1] - starts[level], high,
-            far.s, far.in_s, 1,
+            far.top[level * cap], far.s, far.in_s, 1,
         )
         # From here on the probability that the stage takes m rows.
         for m in range(cap):
@@ -644,6 +656,34 @@ cdef void far_list(const Far* far, const Data* data, Py_ssize_t q) noexcept nogi
     store(data, q, far.in_s, 1)
 
 
+cdef void far_top(
+    const Far* far, const Py_ssize_t* starts, Py_ssize_t n_levels, Py_ssize_t cap
+) noexcept nogil:
+    """Sort the largest scores of each stage; a stage has those of the next and more."""
+    cdef Py_ssize_t level, i, j, end = starts[n_levels]
+    cdef double* top
+    for level in range(n_levels - 1, -1, -1):
+        top = far.top + level * cap
+        for j in range(cap):
+            top[j] = MINUS_INFINITY if level == n_levels - 1 else top[cap + j]
+        for i in range(end - starts[level + 1], end - starts[level]):
+            j = cap
+            while j > 0 and far.s[i] > top[j - 1]:
+                if j < cap:
+                    top[j] = top[j - 1]
+                j -= 1
+            if j < cap:
+                top[j] = far.s[i]
+
+
+cdef inline double tilted(double s, double t, Py_ssize_t m, double x) noexcept nogil:
+    """Return u, or the nearest number that is not further than where p is 0 or 1."""
+    cdef double u = (s - t) / m + x
+    if u > FURTHEST:  # comparisons, since fmin is a call
+        return FURTHEST
+    return u if u > -FURTHEST else -FURTHEST
+
+
 cdef void far_logs(
     const Far* far,
     const Py_ssize_t* starts,
@@ -652,16 +692,23 @@ cdef void far_logs(
     Py_ssize_t m,
 ) noexcept nogil:
     """Fill in log e_m at each level that has m rows left, and the tilts used."""
-    cdef Py_ssize_t level = 0, first, n
-    cdef double x
+    cdef Py_ssize_t level = 0, first, n, j
+    cdef double x, t, below, taken
+    cdef const double* top
     while level < n_levels and starts[n_levels] - starts[level] >= m:
         first = level
         n = starts[n_levels] - starts[level]
-        x = find_tilt(far.s, n, m)
-        far_forward(far, n, m, x, False)
+        t = far.top[level * cap + m - 1]
+        x = find_tilt(far.s, n, m, t)
+        far_forward(far, n, m, t, x, False)
         while n >= m and (level == first or far.at_end[n] >= ENOUGH):
+            top = far.top + level * cap
+            below = taken = 0.0
+            for j in range(m):
+                below += top[0] - top[j]
+                taken += tilted(top[j], t, m, x)
             far.log_e[level * cap + m - 1] = (
-                log(far.at_end[n]) + far.log_scale[n] - m * x
+                log(far.at_end[n]) + (far.log_scale[n] - taken) - below / m
             )
             far.tilt[level * cap + m - 1] = x if level == first else MINUS_INFINITY
             level += 1
@@ -694,34 +741,41 @@ cdef void far_gradient(
                 break  # the next level has a tilt of its own
         if most < TOO_RARE:
             continue
-        far_forward(far, n, m, far.tilt[first * cap + m - 1], True)
+        far_forward(
+            far, n, m, far.top[first * cap + m - 1], far.tilt[first * cap + m - 1], True
+        )
         for i in range(m, n + 1):
             if far.in_end[i] > 0.0:
                 far.in_end[i] /= far.at_end[i]
         far_backward(far, n, m)
 
 
-cdef double find_tilt(const double* s, Py_ssize_t n, Py_ssize_t m) noexcept nogil:
+cdef double find_tilt(
+    const double* s, Py_ssize_t n, Py_ssize_t m, double t
+) noexcept nogil:
     """Return x such that about m of the first n rows are taken, on average.
 
-    Newton's method, held in the interval by bisection.
+    Newton's method, with bisection after each step that does not halve the error. The
+    m-th largest score is t: at most m - 1 rows are above and at least m not below, so
+    that at the ends of the interval all but 1e-17 of one more or of one less is taken.
     """
-    cdef double target = fmin(m, n - 0.5), below, above, x, z, p, mean, variance, error
-    cdef double low = s[0], high = s[0]
-    cdef Py_ssize_t i, step
-    for i in range(1, n):
-        low = fmin(low, s[i])
-        high = fmax(high, s[i])
-    # At these ends 1e-17 n or all but 1e-17 n rows are taken.
-    below, above = -high / m - 40.0, -low / m + 40.0
-    x = fmin(fmax(log(target / (n - target)) - 0.5 * (low + high) / m, below), above)
-    for step in range(MOST_STEPS):
+    cdef double target = fmin(m, n - 0.5), mean, variance, error, z, p, u
+    cdef double below = -40.0 - log(<double> n), above = 40.0, x = 0.0
+    cdef double last_error = n, low = t, high = t
+    cdef Py_ssize_t i
+    for i in range(n):
+        low = s[i] if s[i] < low else low
+        high = s[i] if s[i] > high else high
+    if high / m - low / m < CLOSE:  # else about half of the row at t is taken at 0
+        x = log(target / (n - target)) + (t - (0.5 * low + 0.5 * high)) / m
+    while below < x < above:
         mean = variance = 0.0
         for i in range(n):
-            z = exp(-fabs(s[i] / m + x))
+            u = tilted(s[i], t, m, x)
+            z = exp(-fabs(u))
             p = 1.0 / (1.0 + z)
             variance += z * p * p
-            mean += p if s[i] / m + x > 0.0 else z * p
+            mean += p if u > 0.0 else z * p
         error = mean - target
         if fabs(error) <= fmax(0.25, 0.5 * sqrt(variance)):
             break
@@ -729,35 +783,37 @@ cdef double find_tilt(const double* s, Py_ssize_t n, Py_ssize_t m) noexcept nogi
             above = x
         else:
             below = x
-        x -= error / fmax(variance, 1e-3)
-        if not below < x < above:
+        x -= error / variance
+        if fabs(error) > 0.5 * last_error or not below < x < above:
             x = 0.5 * below + 0.5 * above
+        last_error = fabs(error)
     return x
 
 
 cdef void far_forward(
-    const Far* far, Py_ssize_t n, Py_ssize_t m, double x, bint keep
+    const Far* far, Py_ssize_t n, Py_ssize_t m, double t, double x, bint keep
 ) noexcept nogil:
     """Fill in E_m of the first 0 to n rows; keep all E_j, or two rows of them.
 
     After i rows only the j from ``base`` on can reach m with the n - i others.
     """
     cdef Py_ssize_t width = min(m, n - m) + 3, i, j, low = 0, high = 0, base
-    cdef double z, p, q
+    cdef double u, z, p, q
     cdef double* before = far.e + 1
     cdef double* after
     before[0] = 1.0
     far.low[0] = far.high[0] = 0
     far.at_end[0] = far.log_scale[0] = 0.0
     for i in range(n):
-        z = exp(-fabs(far.s[i] / m + x))
+        u = tilted(far.s[i], t, m, x)
+        z = exp(-fabs(u))
         p = 1.0 / (1.0 + z)
         q = z * p
         far.log_scale[i + 1] = far.log_scale[i] + log1p(z)
-        if far.s[i] / m + x < 0.0:
+        if u < 0.0:
             p, q = q, p
         else:
-            far.log_scale[i + 1] += far.s[i] / m + x
+            far.log_scale[i + 1] += u
         far.p[i], far.q[i] = p, q
         base = max(0, m - (n - 1 - i))
         after = far.e + ((i + 1) if keep else (i + 1) % 2) * width + 1 - base

@@ -66,7 +66,7 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
         Learned weight of a stage that takes 1, 2, ... rows; 1.0 for one row, 0.0 for
         sizes that do not occur in the data. Where all stages of some number of rows or
         more take so many, their weights have no finite best value, and those here are
-        just large; ``summary`` leaves them out.
+        just large, or infinite; ``summary`` leaves them out.
     objective_ : float
         Value of what was minimised, at the end.
     n_iter_ : int
@@ -160,7 +160,8 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
             self._estimated[:] = False
         longest = max(int(block.lists.sizes.max()) for block in objective.blocks)
         logs = objective.loss.log_weights(extra if len(extra) else None, longest)
-        self.tie_weights_ = np.exp(logs)
+        with np.errstate(over="ignore"):
+            self.tie_weights_ = np.exp(logs)
         return solution
 
     def _sizes_that_grow(self, objective):

@@ -97,13 +97,15 @@ class Loss(BaseEstimator):
     ) -> Floats:
         """Return the second derivative in the scores times a direction, (n_rows,).
 
-        By default central differences of the gradient, with the step of least error
-        for a direction of its size: about 1e-10 relative. Lists do not mix, so each
-        list has its own step.
+        By default central differences of the gradient. The gradient bends within
+        differences of scores of about 1, whatever their range r, and scores are rounded
+        to eps r; the step of least error has one of about (eps r)^(2/3), which is
+        4e-11 for a range of 1. Lists do not mix, so each list has its own step.
         """
         reach = lists.max(np.abs(direction))
-        size = np.maximum(1.0, lists.max(np.abs(scores)))
-        step = np.cbrt(np.finfo(np.float64).eps) * size
+        scores = scores - lists.expand(lists.max(scores))
+        size = np.maximum(1.0, lists.max(-scores))
+        step = np.cbrt(np.finfo(np.float64).eps * size)
         step = step / np.where(reach > 0, reach, 1.0)
         change = lists.expand(step) * direction
         given = () if extra is None else (extra,)

@@ -10,6 +10,8 @@ from skrank._lists import Floats, Levels, Lists
 from skrank.losses._pairs import n_different, n_pairs
 from skrank.losses.base import Loss
 
+LARGEST_LABEL = 1e145  # its square leaves room for sums over pairs
+
 
 class RankRegression(Loss):
     r"""Quadratic loss on the differences of scores inside a list.
@@ -55,8 +57,17 @@ class RankRegression(Loss):
         self.differences = differences
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
-        """Refuse unknown differences."""
+        """Refuse unknown differences, and labels whose squares overflow."""
         check_choice(self.differences, "differences", ("margin", "labels"))
+        if self.differences == "labels":
+            largest = float(y[np.argmax(np.abs(y))])
+            if abs(largest) > LARGEST_LABEL:
+                raise ValueError(
+                    "RankRegression(differences='labels') squares differences of "
+                    f"labels, and y holds {largest:g}: beyond {LARGEST_LABEL:g} sums "
+                    "of squares overflow. Divide y by a number, or set "
+                    "differences='margin', for which only the order of labels counts."
+                )
         return y
 
     def prepare(self, y: Floats, lists: Lists) -> Levels | Floats:

@@ -90,3 +90,31 @@ def test_stages_that_all_take_the_most_they_may_hold_no_slope():
     capped = DavidsonLuceRanker("slope", max_tie_size=2)
     assert left_out(capped, *data) == "log delta slope."
     assert left_out(DavidsonLuceRanker("slope"), *data) == ""
+
+
+def test_a_warm_start_survives_scores_of_a_hundred_million():
+    """The last weights make scores of 1e8 here, of which stages are no matter."""
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(240, 3)), np.repeat(np.arange(40), 6)
+    y = rng.integers(0, 3, 240).astype(float)
+    larger = X * [1.0, 1e8, 1.0]
+    cold = DavidsonLuceRanker().fit(larger, y, groups)
+    warm = DavidsonLuceRanker(warm_start=True).fit(X, y, groups)
+    warm.fit(larger, y, groups)
+    assert warm.objective_ == pytest.approx(cold.objective_, rel=1e-9)
+
+
+def test_weights_without_end_may_leave_the_range_of_numbers():
+    """Gaps of 1e7 inside lists; labels follow them, and no stage takes one row."""
+    rng = np.random.default_rng(0)
+    relevant, noise = np.tile(np.repeat([1, 0], 20), 5), rng.normal(size=(200, 2))
+    y = 2 * relevant + (noise[:, 0] > 0)
+    groups = np.repeat(np.arange(5), 40)
+    objectives = []
+    for gap in (10.0, 1e7):
+        Z = noise + np.outer(relevant, [gap, 0.0])
+        ranker = DavidsonLuceRanker(alpha=1e-4, normalize="terms").fit(Z, y, groups)
+        assert not np.isnan(ranker.tie_weights_).any()
+        objectives.append(ranker.objective_)
+    # Either gap is wide enough for its two levels to be as good as apart.
+    assert objectives[1] == pytest.approx(objectives[0], rel=0.01)

@@ -2,7 +2,7 @@
 
 import json
 import tracemalloc
-from itertools import product
+from itertools import combinations, product
 from math import comb, log
 
 import numpy as np
@@ -271,7 +271,7 @@ def test_memory_is_that_of_one_size_of_subsets():
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    sums = 8 * n * cap + 16 * n_levels * cap
+    sums = 8 * n * cap + 24 * n_levels * cap
     assert sums < peak < 1.5 * sums
     assert peak < 8 * n * cap**2 / 20  # of all sizes at once
 
@@ -286,6 +286,89 @@ def test_scores_of_any_range(width, n_labels):
     values, found = evaluate(PMOP("geometric"), s, y)
     assert values[0] == pytest.approx(value, rel=1e-13)
     np.testing.assert_allclose(found, gradient, rtol=0, atol=60 * EPS * (1 + width))
+
+
+def enumerate_exactly(mpmath, s, y, log_weights):
+    """Return the value, gradient and second derivatives of one list."""
+    n, s = len(s), [mpmath.mpf(float(score)) for score in s]
+    value, gradient = mpmath.mpf(0), [mpmath.mpf(0)] * n
+    hessian = mpmath.zeros(n)
+    for label in set(y):
+        left = [i for i in range(n) if y[i] <= label]
+        level = [i for i in range(n) if y[i] == label]
+        weights = {
+            rows: mpmath.exp(log_weights[size - 1] + sum(s[i] for i in rows) / size)
+            for size in range(1, len(left) + 1)
+            for rows in combinations(left, size)
+            if log_weights[size - 1] > IMPOSSIBLE
+        }
+        total = sum(weights.values())
+        value += mpmath.log(total) - sum(s[i] for i in level) / len(level)
+        value -= log_weights[len(level) - 1]
+        mean = [mpmath.mpf(0)] * n
+        for rows, weight in weights.items():
+            for i in rows:
+                mean[i] += weight / total / len(rows)
+                for j in rows:
+                    hessian[i, j] += weight / total / len(rows) ** 2
+        for i in left:
+            gradient[i] += mean[i] - (y[i] == label) / mpmath.mpf(len(level))
+            for j in left:
+                hessian[i, j] -= mean[i] * mean[j]
+    return value, np.array(gradient, dtype=float), np.array(hessian.tolist(), float)
+
+
+def drawn_far_apart(rng, n, size):
+    """Return scores of some size: all different, of few values, or near each other."""
+    return [
+        size * rng.standard_normal(n),
+        rng.choice([size, -size, 0.0, 0.3, 0.7, 1.0 + size / 2], n),
+        size + rng.standard_normal(n) * rng.choice([1.0, size], n),
+    ][rng.integers(3)]
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e5, 2e5, 1e6, 1e10, 1e15, 1e60, 1e150])
+@pytest.mark.parametrize("loss", [PMOP("geometric"), DavidsonLuce()], ids=repr)
+def test_scores_of_any_size_lose_no_digit(loss, size):
+    mpmath = pytest.importorskip("mpmath")
+    rng = np.random.default_rng(7)
+    # exp reaches 10 ** (4 * size), which is no matter, and sums all its digits.
+    with mpmath.workdps(40 + 2 * int(np.log10(size))):
+        for n in (2, 3, 3, 4, 4, 5, 5, 6, 8):
+            s = drawn_far_apart(rng, n, size)
+            y = rng.integers(0, rng.integers(1, n + 1), n).astype(float)
+            lists = Lists([n])
+            extra = loss.extra_parameters(y, lists)
+            given = (extra,) if len(extra) else ()
+            logs = np.zeros(n)
+            if isinstance(loss, DavidsonLuce):
+                logs[1:] = IMPOSSIBLE
+                logs[1 : len(extra) + 1] = extra
+            value, gradient, hessian = enumerate_exactly(mpmath, s, y, logs)
+            values, found, *_ = evaluate(loss, s, y, None, *given)
+            # Rounding of differences d is d EPS, and they matter where exp(-d) > 0.
+            reach = 750 * EPS
+            assert values[0] == pytest.approx(float(value), rel=4 * EPS, abs=reach)
+            np.testing.assert_allclose(found, gradient, rtol=0, atol=reach)
+            assert abs(found.sum()) < 8 * n * EPS
+            if size <= 1e6:
+                prepared, direction = loss.prepare(y, lists), rng.uniform(-1, 1, n)
+                product = loss.hessian_product(s, prepared, lists, direction, *given)
+                # Scores are rounded to EPS of their range, gradients bend within 1.
+                tolerance = 8 * (EPS * max(1.0, np.ptp(s))) ** (2 / 3)
+                np.testing.assert_allclose(
+                    product, hessian @ direction, rtol=0, atol=tolerance
+                )
+
+
+@pytest.mark.parametrize("size", [1e200, 8e307])
+def test_the_largest_numbers_are_scores(size):
+    s = [size, -size, size, 0.0, -size]
+    for y in product(range(3), repeat=5):
+        for loss in (PMOP("geometric"), DavidsonLuce()):
+            values, gradient, *_ = evaluate(loss, s, y)
+            assert values[0] >= 0.0
+            assert abs(gradient.sum()) < 40 * EPS
 
 
 def test_a_level_may_need_another_way_of_adding_up():

@@ -86,3 +86,12 @@ def test_a_hundred_thousand_distinct_labels(differences):
 def test_unknown_differences_are_named():
     with pytest.raises(ValueError, match="differences must be 'margin' or 'labels'"):
         RankRegression("pairs")([0.0, 1.0], [1, 0], [0, 0])
+
+
+@pytest.mark.parametrize("size", [1e155, -1e300, 8e307])
+def test_labels_whose_squares_overflow_are_refused_by_name(size):
+    lists, y = Lists([3]), np.array([0.0, 1.0, 2.0]) * size
+    with pytest.raises(ValueError, match=r"y holds .*beyond 1e\+145"):
+        RankRegression("labels").check_labels(y, lists)
+    assert RankRegression("labels")([0.0, 0.0], [1e145, 0.0], [0, 0]) < np.inf
+    assert RankRegression()([0.0, 0.5, 1.0], np.abs(y), [0, 0, 0]) == 0.5
