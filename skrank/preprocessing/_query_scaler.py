@@ -57,7 +57,8 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     named "groups"; transformers before this one must keep it
     (``set_output(transform="pandas")``). Groups on the index of ``y`` do not reach
     ``transform``. A search takes no groups in ``predict``: use
-    ``search.best_estimator_.predict(X, groups=groups)``.
+    ``search.best_estimator_.predict(X, groups=groups)``. Nor does
+    ``cross_val_predict`` hand them on: there put them on the index of ``X``.
 
     Sparse ``X`` works with "max" only: the other methods move zeros.
 
@@ -226,7 +227,9 @@ def _missing_groups_message(caller: str) -> str:
     if sklearn.get_config()["enable_metadata_routing"]:
         state = (
             "metadata routing is on, but nothing passed groups this far: pass groups= "
-            "to the outer call, also to predict and score of a pipeline."
+            "to the outer call, also to predict and score of a pipeline. predict of a "
+            "search and cross_val_predict hand no groups on: put them on the index of "
+            "a pandas X."
         )
     else:
         state = (

@@ -37,6 +37,7 @@ from skrank.metrics import (
 from skrank.model_selection import QueryKFold, RankerComparison, compare_rankers
 from skrank.model_selection._comparison import Ranked, SharedSort
 from skrank.model_selection._named_metrics import SCORERS, named_scorer
+from skrank.preprocessing import QueryScaler
 
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "doc/comparing.md"
 FEW = {"n_resamples": 99, "random_state": 0}
@@ -223,6 +224,16 @@ def test_pipelines_searches_and_frames_learn_from_groups(data):
     values = [result.values["ndcg"] for result in found.results.values()]
     np.testing.assert_array_equal(*values)
     assert found.lists.tolist() == sorted(set(names))
+
+
+def test_a_search_hands_groups_to_what_scales_by_list(data):
+    pipe = make_pipeline(QueryScaler(), RankNetRanker(alpha=0.1))
+    search = GridSearchCV(pipe, {"ranknetranker__alpha": [0.1]}, cv=GroupKFold(2))
+    rankers = {"pipeline": pipe, "search": search}
+    found = compare_rankers(rankers, *data, cv=2, metrics="ndcg", **FEW)
+    assert [result.problem for result in found.results.values()] == [None, None]
+    values = [result.values["ndcg"] for result in found.results.values()]
+    np.testing.assert_array_equal(*values)
 
 
 def test_a_ranker_that_fails_is_noted_and_the_others_go_on(data):

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    cross_val_predict,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -298,6 +303,22 @@ def test_nested_searches_and_several_processes_hand_groups_on(ranking):
             error_score="raise",
         )
     assert np.isfinite(found["test_score"]).all()
+
+
+def test_cross_val_predict_needs_groups_on_the_index_of_x(ranking):
+    X, y, groups = ranking
+    model = make_pipeline(QueryScaler(), ListMLERanker())
+    options = {"params": {"groups": groups}, "cv": GroupKFold(3)}
+    frame = pd.DataFrame(X, index=pd.Index(groups, name="groups"))
+    expected = np.empty(len(y))
+    with config_context(enable_metadata_routing=True):
+        with pytest.raises(ValueError, match=r"cross_val_predict hand no groups on"):
+            cross_val_predict(model, X, y, **options)
+        found = cross_val_predict(model, frame, y, **options)
+        for train, test in GroupKFold(3).split(X, y, groups):
+            model.fit(X[train], y[train], groups=groups[train])
+            expected[test] = model.predict(X[test], groups=groups[test])
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_without_routing_the_index_of_x_is_enough(ranking):
