@@ -344,6 +344,39 @@ def test_without_routing_the_index_of_x_is_enough(ranking):
         lost.fit(frame, labels)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_the_largest_numbers_are_scaled_as_small_ones(method, kind):
+    largest = np.finfo(kind).max
+    shape = np.array([1.0, -1.0, 0.0, 0.5, -0.5, 1.0, 1.0])
+    groups = ["a", "a", "a", "b", "b", "c", "c"]
+    X = kind([largest * shape, shape]).T
+    out = QueryScaler(method).fit_transform(X, groups=groups)
+    assert out.dtype == kind
+    factor = largest if method == "center" else 1.0
+    np.testing.assert_allclose(
+        out[:, 0] / factor,
+        out[:, 1],
+        rtol=8 * np.finfo(kind).eps,
+    )
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_result_beyond_its_type_names_the_column(kind):
+    largest = np.finfo(kind).max
+    X = kind([[1, largest], [2, -largest], [3, -largest]])  # mean -largest / 3
+    message = f"column 1 becomes so large that it exceeds {np.dtype(kind)}"
+    with pytest.raises(ValueError, match=message):
+        QueryScaler("center").fit_transform(X, groups=[0, 0, 0])
+    scaler = QueryScaler("max", scale=1e307)
+    for table in (X, sparse.csr_array(X)):
+        if kind == np.float64:
+            assert np.isfinite(scaler.fit_transform(X, groups=[0, 0, 0])).all()
+        else:
+            with pytest.raises(ValueError, match=r"column 0 .* float32.*lower scale"):
+                scaler.fit_transform(table, groups=[0, 0, 0])
+
+
 class OneListScaler(QueryScaler):
     """Takes all rows as one list where groups are missing, as the checks do."""
 
