@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -125,15 +126,18 @@ def in_a_process(method, *args):
     assert process.exitcode == 0
 
 
+def in_workers(method, *args):
+    get_reusable_executor().shutdown()  # those that are left write elsewhere
+    Parallel(2, backend="loky")(delayed(method)(*args) for _ in range(2))
+
+
 STARTERS = {
     "a thread": in_a_thread,
     "a pool of threads": lambda method, *args: Parallel(2, backend="threading")(
         delayed(method)(*args) for _ in range(2)
     ),
     "a spawned process": in_a_process,
-    "workers of joblib": lambda method, *args: Parallel(2, backend="loky")(
-        delayed(method)(*args) for _ in range(2)
-    ),
+    "workers of joblib": in_workers,
 }
 
 
