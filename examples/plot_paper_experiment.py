@@ -50,12 +50,15 @@ rankers = {
     "Rank Regress": RankRegressionRanker("labels", **rules),
     "RankNet": RankNetRanker(**rules),
     "Ranking SVM": RankSVMRanker("linear", **rules),
+    "ListMLE, file order": ListMLERanker("order", **rules),
     "ListMLE, random order": ListMLERanker("random", random_state=0, **rules),
     "ListMLE, Efron (ours)": ListMLERanker(**rules),
     "PairTies-D": DavidsonRanker(**rules),
     "PairTies-RK": RaoKupperRanker(**rules),
     "PMOP-FD": PMOPRanker(**rules),
     "PMOP-Gibbs": PMOPRanker("geometric", "gibbs", alpha=0, random_state=0),
+    "PMOP-MH": PMOPRanker("geometric", "metropolis", alpha=0, random_state=0),
+    "PMOP, exact (ours)": PMOPRanker("geometric", **rules),
 }
 features = {
     "first order": StandardScaler(),
@@ -86,11 +89,13 @@ found = {
 }
 
 # %%
-# The first table of the paper: first order, centred and raw products.
-print(f"{'ranker':22}", *(f"{metric:>20}" for metric in metrics))
+# The first table of the paper. Under each measure: first order (first), centred
+# products (centred), and raw products (raw).
+print(" " * 22, *(f"{metric:>24}" for metric in metrics))
+print(f"{'ranker':22}", *("   first centred     raw" for _ in metrics))
 for ranker in rankers:
     cells = [
-        " ".join(f"{one.results[ranker].mean(metric):.4f}" for one in found.values())
+        "".join(f"{one.results[ranker].mean(metric):8.4f}" for one in found.values())
         for metric in metrics
     ]
     print(f"{ranker:22}", *cells)

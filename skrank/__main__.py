@@ -109,7 +109,7 @@ def _run(parser: Parser, argv: Sequence[str] | None) -> None:
         parser.error("--second-order needs at least two rows to learn from")
     with warnings.catch_warnings():
         # That nothing is kept stands below the table.
-        warnings.filterwarnings("ignore", message=".* products of features is correl")
+        warnings.filterwarnings("ignore", message=".*no product of features is correl")
         run = _run_experiment if args.paper else _run_comparison
         try:
             run(args, folds, lines, metrics)

@@ -25,6 +25,17 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def count_of(number: int, noun: str) -> str:
+    """Return a number and a noun, in the plural unless there is one."""
+    return f"{number:,} {noun}" + "s" * (number != 1)
+
+
+def as_written(label: Any) -> str:
+    """Return a label as its user writes it, not as numpy shows its scalars."""
+    numeric = isinstance(label, np.bool_ | np.number | np.str_ | np.bytes_)
+    return repr(label.item() if numeric else label)
+
+
 def check_count(
     value: Any, name: str, least: int = 1, *, optional: bool = False
 ) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
-from skrank._checks import finite_column, refuse_masked
+from skrank._checks import as_written, count_of, finite_column, refuse_masked
 from skrank._lists import Floats, Indices, Lists
 
 LEVEL = "groups"
@@ -323,7 +323,8 @@ def list_weights(sample_weight: Any, grouping: Grouping) -> Floats | None:
         label = grouping.labels[np.argmax(varies)]
         raise ValueError(
             "sample_weight must be constant inside each list: it is the weight of "
-            f"the list. It varies in {int(varies.sum())} lists, such as {label!r}."
+            f"the list. It varies in {count_of(int(varies.sum()), 'list')}, such as "
+            f"{as_written(label)}."
         )
     weights = weights[lists.starts]
     if weights.max() == 0:

@@ -92,17 +92,20 @@ def run_paper(
     """
     found: dict[str, RankerComparison] = {}
     learned: dict[str, list[Any]] = {name: [] for name in sets}
-    for name, transformer in sets.items():
+    for number, (name, transformer) in enumerate(sets.items(), start=1):
+        which = f" (set {number} of {len(sets)})" if len(sets) > 1 else ""
         comparison = compare(
             rankers,
             folds,
             metrics,
             transformer=transformer,
             learned=learned[name].append,
-            progress=_with_features(progress, name),
+            progress=_with_features(progress, name + which),
             **options,
         )
-        results = {key: _as_asked(one) for key, one in comparison.results.items()}
+        results = {
+            key: _as_asked(one, len(folds)) for key, one in comparison.results.items()
+        }
         found[name] = replace(comparison, results=results)
     return found, learned
 
@@ -113,11 +116,19 @@ def _with_features(
     return lambda fold, ranker: progress(fold, f"{ranker}, {features}")
 
 
-def _as_asked(result: RankerResult) -> RankerResult:
-    """Say of all fits that ended at the protocol's limit the same, not what to do."""
-    limit = f"Ended at {MAX_ITER} iterations in at least one fold, as the paper's do."
-    known = {
-        limit if "stopped before it converged" in text else text: count
-        for text, count in result.warnings.items()
+def _as_asked(result: RankerResult, n_folds: int) -> RankerResult:
+    """Say of what the protocol brings about the same for all, not what to do."""
+    where = " in at least one fold" if n_folds > 1 else ""
+    brought = {
+        "stopped before it converged": (
+            f"Ended at {MAX_ITER} iterations{where}, as the paper's do."
+        ),
+        "no finite weights are best": (
+            f"No finite weights are best{where}: they grow until the solver stops."
+        ),
     }
+    known: dict[str, int] = {}
+    for text, count in result.warnings.items():
+        said = next((new for old, new in brought.items() if old in text), text)
+        known[said] = known.get(said, 0) + count
     return replace(result, warnings=known)

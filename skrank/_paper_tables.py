@@ -41,7 +41,17 @@ def print_paper(
     columns: list[str],
     metric: str,
 ) -> None:
-    """Print the paper's two tables, and the differences with their intervals."""
+    """Print the paper's two tables, and the differences with their intervals.
+
+    Sets of features to which no fold adds a product are left out of all three.
+    """
+    without = [
+        name
+        for name in (CENTRED, RAW)
+        if name in learned and not any(len(one.pairs_) for one in learned[name])
+    ]
+    found = {name: one for name, one in found.items() if name not in without}
+    n_folds = len(learned[FIRST])
     together = _together(found)
     cells = metric_cells(together, columns)
     marked = marked_names(together)
@@ -52,8 +62,11 @@ def print_paper(
     )
     say("")
     note(STARS[0].upper() + STARS[1:])
+    for name in without:
+        where = " in any fold" if n_folds > 1 else ""
+        note(f'"{name}" is left out: no product is kept{where}, so it is first order.')
     for name in (CENTRED, RAW):
-        if name in learned:
+        if name in found:
             print_kept(f' for "{name}"', learned[name])
     print_notes(together, columns)
 
@@ -64,7 +77,7 @@ def print_paper(
     ]
     print_rows(list(found), times)
     say("")
-    note("Seconds of a fit, median of the folds.")
+    note("Seconds of a fit" + (", median of the folds." if n_folds > 1 else "."))
     if metric in together.metrics:
         say("")
         _print_differences(found, metric)

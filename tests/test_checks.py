@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 import skrank
 from skrank import ListMLERanker, PMOPRanker, RankNetRanker
-from skrank._checks import Integers
+from skrank._checks import Integers, as_written
 from skrank.datasets import load_letor, make_ranking
 from skrank.losses import PMOP, DavidsonLuce, ListMLE
 from skrank.metrics import (
@@ -197,3 +197,11 @@ def test_ranges_of_integers_hold_their_ends_and_no_truth_values(
     assert all(map(constraint.is_satisfied_by, inside))
     assert not any(map(constraint.is_satisfied_by, outside))
     assert isinstance(constraint, Interval)  # as scikit-learn's own tools expect
+
+
+@pytest.mark.parametrize("label", [7, 7.5, "seven", b"7", True, (7, "a"), None])
+def test_messages_show_labels_as_their_user_writes_them(label):
+    assert as_written(label) == repr(label)
+    array = np.array([label])
+    if array.ndim == 1:
+        assert as_written(array[0]) == repr(label)

@@ -611,7 +611,7 @@ def test_t64_weights_of_lists_raise_and_name_both_lengths_and_the_way_out():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, 2, 3], "varies in 1 lists, such as 'b'"),
+        ([1, 2, 3], "varies in 1 list, such as 'b'"),
         ([1, -1, 1], "not be negative, got -1"),
         ([1, np.nan, 1], "1 NaN and 0 infinite"),
         ([1, np.inf, 1], "0 NaN and 1 infinite"),

@@ -275,6 +275,54 @@ def test_an_end_at_the_limit_is_not_called_a_failure(run, files, monkeypatch):
 def test_progress_names_the_features(files, capsys):
     assert main([files[0], "--test", files[1], "--paper", "--second-order"]) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "fitting 1/15: Rank Regress, first order"
-    assert lines[-1] == "fitting 15/15: ListNet, + raw"
+    assert lines[0] == "fitting 1/15: Rank Regress, first order (set 1 of 3)"
+    assert lines[-1] == "fitting 15/15: ListNet, + raw (set 3 of 3)"
     assert len(lines) == 45
+
+
+def test_one_set_of_features_is_not_counted(files, capsys):
+    assert main([files[0], "--test", files[1], "--paper"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "fitting 1/15: Rank Regress, first order"
+
+
+def test_a_set_without_products_is_one_sentence_and_no_rows(run, files):
+    alone = run(files[0], "--test", files[1], "--paper")
+    out = run(files[0], "--test", files[1], "--paper", "--second-order", 0.99)
+    for name in ("+ centred", "+ raw"):
+        said = f'"{name}" is left out: no product is kept, so it is first order.'
+        assert said in out.splitlines()
+    assert "Products kept" not in out
+    found, expected = tables_of(out), tables_of(alone)
+    assert [found[0], found[2]] == [expected[0], expected[2]]
+    assert len(found[1]) == len(expected[1])
+    # 0.4 leaves one kind of products, in some folds.
+    out = run(files[0], "--cv", 3, "--paper", "--second-order", 0.4)
+    assert '"+ centred" is left out: no product is kept in any fold, so' in out
+    assert 'Products kept for "+ raw"' in out
+    for lines in tables_of(out):
+        assert not any("+ centred" in line for line in lines)
+
+
+def test_without_folds_none_are_spoken_of(run, files, monkeypatch):
+    monkeypatch.setattr(_paper, "MAX_ITER", 2)
+    out = run(files[0], "--test", files[1], "--paper")
+    assert "Ended at 2 iterations, as the paper's do." in out
+    assert "Seconds of a fit." in out
+    assert "fold" not in out
+    folds = run(files[0], "--cv", 2, "--paper")
+    assert "Ended at 2 iterations in at least one fold, as the paper's do." in folds
+    assert "Seconds of a fit, median of the folds." in folds
+
+
+def test_weights_that_grow_without_end_are_one_note(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(80, 2)), 3)
+    path = str(tmp_path / "ordered.txt")
+    y = np.argsort(np.argsort(X[:, 0].reshape(20, 4))).ravel()
+    queries = np.repeat(np.arange(20), 4)
+    dump_svmlight_file(X, y, path, query_id=queries, zero_based=False)
+    out = run(path, "--cv", 2, "--paper")
+    note = "No finite weights are best in at least one fold: they grow until the solver"
+    assert out.count(note) == 1
+    assert "alpha above 0" not in out

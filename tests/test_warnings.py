@@ -1,12 +1,17 @@
 """Each warning points at the line of the user's own code that led to it."""
 
 import inspect
+import multiprocessing
+import sys
+import threading
 import warnings
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -102,3 +107,74 @@ def test_a_subclass_of_ones_own_counts_as_ones_own_code():
     lines, first = inspect.getsourcelines(Mine)
     assert told[0].filename == __file__
     assert first < told[0].lineno < first + len(lines)
+
+
+def shown_on_stderr(message, category, filename, lineno, *_):
+    print(f"{filename}:{lineno}: {category.__name__}: {message}", file=sys.stderr)
+
+
+def in_a_thread(method, *args):
+    thread = threading.Thread(target=method, args=args)
+    thread.start()
+    thread.join()
+
+
+def in_a_process(method, *args):
+    process = multiprocessing.get_context("spawn").Process(target=method, args=args)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+
+def in_workers(method, *args):
+    get_reusable_executor().shutdown()  # those that are left write elsewhere
+    Parallel(2, backend="loky")(delayed(method)(*args) for _ in range(2))
+
+
+STARTERS = {
+    "a thread": in_a_thread,
+    "a pool of threads": lambda method, *args: Parallel(2, backend="threading")(
+        delayed(method)(*args) for _ in range(2)
+    ),
+    "a spawned process": in_a_process,
+    "workers of joblib": in_workers,
+}
+
+
+@pytest.mark.parametrize("starter", STARTERS)
+def test_without_a_line_of_the_user_a_warning_points_at_fit(
+    starter, monkeypatch, capfd
+):
+    # Threads tell this process, whose warnings pytest keeps for itself.
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", shown_on_stderr)
+        STARTERS[starter](RankNetRanker(max_iter=1).fit, X, GRADES, GROUPS)
+    places = [
+        line for line in capfd.readouterr().err.splitlines() if "Warning: " in line
+    ]
+    assert places
+    source = inspect.getsourcefile(inspect.unwrap(RankNetRanker.fit))
+    assert all(line.startswith(f"{source}:") for line in places), places
+
+
+def constant_told(told):
+    return sum("constant inside every list" in str(one.message) for one in told)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_search_tells_once_that_some_features_are_constant(n_jobs):
+    search = GridSearchCV(
+        RankNetRanker(), {"alpha": [0.1, 1.0]}, cv=QueryKFold(2), n_jobs=n_jobs
+    )
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        search.fit(X * [1, 0], Y)
+    assert constant_told(told) == 1
+
+
+def test_each_part_tells_that_all_features_are_constant():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        cross_validate(RankNetRanker(), 0 * X, Y, cv=QueryKFold(2))
+    assert constant_told(told) == 2

@@ -20,7 +20,7 @@ from skrank._inference import LARGEST_FEATURE, estimate, score_range
 from skrank._lists import Lists
 from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
 from skrank._solvers import LAST_DIGITS, minimize_by_smoothing, minimize_lbfgs
-from skrank._warnings import warn
+from skrank._warnings import in_cross_validation, warn
 from skrank.base import RankerMixin
 from skrank.losses import ListMLE, Loss
 from skrank.metrics import pairwise_accuracy_score
@@ -180,7 +180,8 @@ class LinearRanker(RankerMixin, BaseEstimator):
         ConvergenceWarning
             If the solver stops early.
         UserWarning
-            If lists or features cannot rank, or scores underflow; if ``alpha`` is 0
+            If lists or features cannot rank (of some features among others not in
+            the parts of a cross-validation), or scores underflow; if ``alpha`` is 0
             and no finite weights are best, since all pairs are in order, or some are
             in a direction that puts none out of order. Such directions are looked for
             where features are at most 50 or fewer than iterations.
@@ -213,7 +214,9 @@ class LinearRanker(RankerMixin, BaseEstimator):
                 "all weights stay 0. Check groups.",
             )
         constant = constant_features(X, lists, rows)
-        if constant.any() and lists.sizes.max() > 1:
+        # Of some features a search tells once, in its fit to all data.
+        told = constant.all() or not in_cross_validation()
+        if constant.any() and lists.sizes.max() > 1 and told:
             warn(
                 f"{name}.fit: {int(constant.sum())} of {len(constant)} features are "
                 "constant inside every list, so they cannot rank: their weights "

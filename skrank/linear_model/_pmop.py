@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 
 import numpy as np
@@ -214,12 +215,17 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
         apart = abs(first.value - second.value)
         decrease = objective(objective.start)[0] - best.value
         ended = first.problem is None and second.problem is None
-        if ended and apart > OTHER_OPTIMUM * decrease:
+        # A solver that stops at steps below ftol may well be so far from the optimum.
+        unsure = max(OTHER_OPTIMUM * decrease, self.ftol * abs(best.value))
+        if ended and apart > unsure:
+            # Enough decimals to show the difference.
+            n_decimals = max(0, 1 - math.floor(math.log10(apart)))
             warn(
                 "PMOPRanker.fit: the objective has several optima: it ends at "
-                f"{first.value:.6g} from zero weights and at {second.value:.6g} from "
-                "those of ListMLERanker. The lower is kept; there may be lower ones. "
-                "A larger alpha, or potential='geometric', makes it one.",
+                f"{first.value:.{n_decimals}f} from zero weights and at "
+                f"{second.value:.{n_decimals}f} from those of ListMLERanker. The lower "
+                "is kept; there may be lower ones. A larger alpha, or "
+                "potential='geometric', makes it one.",
             )
         return best
 

@@ -248,7 +248,9 @@ class ProbabilityModelMixin:
 
     def _nearer(self):
         """Return what brings the coefficients to the optimum."""
-        return "Pass the data and weights of fit, or lower tol and ftol."
+        return (
+            "Pass the data and weights of fit, lower tol and ftol, or raise max_iter."
+        )
 
     def _objective(self, X, y, groups, sample_weight):
         """Return the fit's objective on some data, its grouping and list weights."""

@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state, column_or_1d, indexable
 
-from skrank._checks import check_count, finite_column, is_integer
+from skrank._checks import (
+    as_written,
+    check_count,
+    count_of,
+    finite_column,
+    is_integer,
+)
 from skrank._groups import find_groups, group_rows, takes_groups
 from skrank.model_selection._comparison import Fold, Ranked, compare
 from skrank.model_selection._named_metrics import list_metrics
@@ -223,9 +229,10 @@ def whole_folds(cv: Any, data: Ranked, function: str) -> list[Fold]:
         both = tested[learned[tested]]
         if both.size:
             raise ValueError(
-                f"{function}: cv puts rows of {both.size} lists into training and test "
-                f"part alike, such as list {labels[both[0]]!r}. Use QueryKFold or "
-                "GroupKFold, which keep lists whole."
+                f"{function}: cv puts rows of {count_of(both.size, 'list')} into "
+                "training and test part alike, such as list "
+                f"{as_written(labels[both[0]])}. Use QueryKFold or GroupKFold, which "
+                "keep lists whole."
             )
         folds.append(fold)
     if not folds:

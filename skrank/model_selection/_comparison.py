@@ -21,6 +21,7 @@ from skrank._groups import Grouping, group_rows
 from skrank._kernels.metrics import best_first
 from skrank._lists import Floats
 from skrank.metrics import list_labels
+from skrank.metrics._scorers import _predict as predicted  # also of searches
 from skrank.model_selection._named_metrics import Metric
 from skrank.model_selection._result import (
     RankerComparison,
@@ -257,7 +258,7 @@ def _scores(ranker: Any, train: Ranked, test: Ranked, result: RankerResult) -> A
         try:
             fitted, seconds = _timed_fit(ranker, train)
             result.seconds.append(seconds)
-            scores = fitted.predict(test.X, **groups_for(fitted, "predict", test))
+            scores = predicted(fitted, test.X, {"groups": test.groups})
         except Exception as error:
             result.problem = f"failed: {one_line(error)}"
     _note_warnings(caught, result.warnings)

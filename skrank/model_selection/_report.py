@@ -174,7 +174,8 @@ def marked_names(comparison: RankerComparison) -> dict[str, str]:
     """Return the names with the numbers of what is said of them below."""
     notes = numbered(comparison)
     return {
-        name: name + "".join(f" [{notes[text]}]" for text in remarks(result))
+        name: name
+        + "".join(f" [{n}]" for n in sorted(notes[text] for text in remarks(result)))
         for name, result in comparison.results.items()
     }
 
@@ -199,7 +200,15 @@ def remarks(result: RankerResult) -> list[str]:
     texts = [*result.warnings]
     if result.problem is not None:
         texts.append(result.problem)
-    return [re.sub(r"^(failed: )?\w+\.fit: ", r"\1", text) for text in texts]
+    return [
+        re.sub(r"^(failed: )?\w+\.fit: (.)", _without_class, text) for text in texts
+    ]
+
+
+def _without_class(start: re.Match[str]) -> str:
+    """Return what stands for the start of a message, a capital where it begins."""
+    failed, first = start.groups(default="")
+    return failed + (first if failed else first.upper())
 
 
 def _refusals(comparison: RankerComparison) -> Iterable[str]:

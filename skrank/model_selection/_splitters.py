@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 from sklearn.utils.validation import _num_samples
 
-from skrank._checks import check_count
+from skrank._checks import as_written, check_count
 from skrank._groups import (
     Grouping,
     group_rows,
@@ -213,6 +213,6 @@ def _refuse_cut_lists(codes: Indices, of_y: Grouping, method: str) -> None:
         raise ValueError(
             f"{method}: groups= would cut {int(cut.sum())} of {len(cut)} lists of y "
             f"(its index level 'groups') between training and test rows, such as list "
-            f"{of_y.labels[np.argmax(cut)]!r}. Give groups that hold each list whole, "
-            "such as the user who made the query, or none to split by list."
+            f"{as_written(of_y.labels[np.argmax(cut)])}. Give groups that hold each "
+            "list whole, such as the user who made the query, or none to split by list."
         )

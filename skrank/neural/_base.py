@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from skrank._checks import Integers, finite_column
+from skrank._checks import Integers, as_written, finite_column
 from skrank._groups import Grouping, find_groups, group_rows, list_weights, takes_groups
 from skrank._lists import Floats, Lists
 from skrank.base import RankerMixin
@@ -289,8 +289,9 @@ class NeuralRanker(RankerMixin, BaseEstimator):
             if not np.all(sizes == 1):
                 label = grouping.labels[np.argmax(sizes != 1)]
                 raise ValueError(
-                    f"profile must have one row a list, but list {label!r} has "
-                    f"{sizes[sizes != 1][0]}. Several rows in order are a history."
+                    "profile must have one row a list, but list "
+                    f"{as_written(label)} has {sizes[sizes != 1][0]}. Several rows in "
+                    "order are a history."
                 )
             profiles = torch.as_tensor(table, dtype=dtype, device=device)
         return ListTables(candidates, browsed, profiles)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._checks import as_written
 from skrank._groups import group_rows, takes_groups
 from skrank._lists import Floats, Indices
 
@@ -128,8 +129,8 @@ class ListData:
         if missing:
             raise ValueError(
                 f"{name} has no rows for {len(missing)} of {len(labels)} lists, such "
-                f"as {missing[0]!r}. Labels must be those of groups; a list without "
-                "rows is np.empty((0, n_features))."
+                f"as {as_written(missing[0])}. Labels must be those of groups; a list "
+                "without rows is np.empty((0, n_features))."
             )
         tables = [self._tables[label] for label in labels]
         return np.concatenate(tables), np.array([len(table) for table in tables])

@@ -57,7 +57,8 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     named "groups"; transformers before this one must keep it
     (``set_output(transform="pandas")``). Groups on the index of ``y`` do not reach
     ``transform``. A search takes no groups in ``predict``: use
-    ``search.best_estimator_.predict(X, groups=groups)``.
+    ``search.best_estimator_.predict(X, groups=groups)``. Nor does
+    ``cross_val_predict`` hand them on: there put them on the index of ``X``.
 
     Sparse ``X`` works with "max" only: the other methods move zeros.
 
@@ -172,7 +173,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             If groups are missing, differ from the index of ``X``, have another length
             or miss values; if ``X`` has another number or other names of features
             than in ``fit``, or holds NaN, infinity or masked entries; if ``X`` is
-            sparse and the method is not "max".
+            sparse and the method is not "max"; if a result is too large for its type.
         """
         X, grouping = self._checked(X, groups, "transform")
         if sparse.issparse(X):
@@ -181,10 +182,22 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         scale_lists = METHODS[self.method]
         for place, lists in list_blocks(X, grouping.lists):
             rows = place if grouping.rows is None else grouping.rows[place]
-            scaled = scale_lists(X[rows].astype(np.float64), lists)
-            scaled *= self.scale
-            out[rows] = scaled
+            with np.errstate(over="ignore", invalid="ignore"):  # an error below
+                scaled = scale_lists(X[rows].astype(np.float64), lists)
+                scaled *= self.scale
+                out[rows] = scaled
+            self._refuse_overflow(out[rows])
         return out
+
+    def _refuse_overflow(self, scaled):
+        """Raise where results are too large for their type."""
+        finite = np.isfinite(scaled).all(axis=0)
+        if not finite.all():
+            raise ValueError(
+                f"{type(self).__name__}.transform: column {int(np.argmin(finite))} "
+                f"becomes so large that it exceeds {scaled.dtype}. Divide it by a "
+                "power of ten, or lower scale."
+            )
 
     def _transform_sparse(self, X, grouping):
         """Divide by the largest absolute value of each feature in each list."""
@@ -193,8 +206,12 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         parts = []
         for place, lists in list_blocks(X, grouping.lists):
             block = canonical(X[place]).copy()
-            block.data = self.scale * _over_largest(block, lists)
-            parts.append(block.astype(X.dtype))
+            with np.errstate(over="ignore"):  # an error below
+                block.data = self.scale * _over_largest(block, lists)
+                block = block.astype(X.dtype)
+            if not np.isfinite(block.data).all():
+                self._refuse_overflow(block.toarray())
+            parts.append(block)
         out = sparse.vstack(parts, format="csr")
         if grouping.rows is None:
             return out
@@ -229,7 +246,9 @@ def _missing_groups_message(caller: str) -> str:
     if sklearn.get_config()["enable_metadata_routing"]:
         state = (
             "metadata routing is on, but nothing passed groups this far: pass groups= "
-            "to the outer call, also to predict and score of a pipeline."
+            "to the outer call, also to predict and score of a pipeline. predict of a "
+            "search and cross_val_predict hand no groups on: put them on the index of "
+            "a pandas X."
         )
     else:
         state = (
@@ -247,17 +266,36 @@ def _missing_groups_message(caller: str) -> str:
 
 
 def _center(x: Floats, lists: Lists) -> Floats:
+    # Four times the rows of a list, as a power of two, which costs no digits.
+    unit = _divided(x, lists, 2.0 ** (2 + int(lists.sizes.max()).bit_length()))
     x -= lists.expand(lists.min(x))  # so that constants and large means lose nothing
     x -= lists.expand(lists.sum(x) / lists.sizes[:, None])
+    if unit is not None:
+        x *= lists.expand(unit)
     return x
 
 
 def _minmax(x: Floats, lists: Lists) -> Floats:
+    _divided(x, lists, 2.0)  # or the largest less the smallest may overflow
     low = lists.min(x)
     span = lists.max(x) - low
     x -= lists.expand(low)
     x /= lists.expand(np.where(span == 0, 1.0, span))
     return x
+
+
+def _divided(x: Floats, lists: Lists, parts: float) -> Floats | None:
+    """Divide where the values of a list are so large that ``parts`` of them overflow.
+
+    Returns the divisor of each list and column, or None where all are 1.
+    """
+    limit = np.finfo(np.float64).max / parts
+    if max(-x.min(), x.max()) <= limit:
+        return None
+    large = np.maximum(-lists.min(x), lists.max(x)) > limit
+    unit = np.where(large, parts, 1.0)
+    x /= lists.expand(unit)
+    return unit
 
 
 def _standard(x: Floats, lists: Lists) -> Floats:

@@ -202,17 +202,26 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
     def _explain_nothing(self, strength):
         """Warn that no product is kept, or raise where nothing else is left."""
         defined = strength[~np.isnan(strength)]
-        reason = "every product, or the label, is constant"
-        if len(defined):
-            reason = f"the largest absolute correlation is {defined.max():.4g}"
+        name, advice = f"{type(self).__name__}.fit", "Lower threshold"
+        # No figure at the start, by which warnings are filtered.
         message = (
-            f"{type(self).__name__}.fit: none of {len(strength)} products of features "
-            f"is correlated with y by more than threshold={self.threshold:g}: {reason}."
+            f"{name}: no product of features is correlated with y by more than "
+            f"threshold={self.threshold:g}: "
         )
+        if not len(strength):
+            message = (
+                f"{name}: there are no products, since X has one feature and "
+                "include_squares=False."
+            )
+            advice = "Set include_squares=True"
+        elif len(defined):
+            message += f"the largest absolute correlation is {defined.max():.4g}."
+        else:
+            message += "every product, or the label, is constant."
         if not self.include_first:
             raise ValueError(
-                f"{message} Lower threshold, or set include_first=True to pass the "
-                "features on."
+                f"{message} {advice}, or set include_first=True to pass the features "
+                "on."
             )
         warn(f"{message} The features are passed on alone.")
 
@@ -236,7 +245,8 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
             If :meth:`fit` has not run.
         ValueError
             If ``X`` has another number or other names of features than in ``fit``, or
-            holds NaN, infinity or masked entries.
+            holds NaN, infinity or masked entries; if a column of the output is too
+            large for its type.
         """
         check_is_fitted(self)
         refuse_masked(X, "X")
@@ -250,13 +260,30 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         )
         n_first = X.shape[1] if self.include_first else 0
         n_out = n_first + len(self.pairs_)
-        if sparse.issparse(X):
-            parts = [self._transform_sparse(X[rows]) for rows in row_blocks(X, n_out)]
-            return sparse.vstack(parts, format="csr")
-        out = np.empty((X.shape[0], n_out), dtype=X.dtype)
-        for rows in row_blocks(X, n_out):
-            self._transform_dense(X[rows], out[rows])
+        blocks = row_blocks(X, n_out)
+        with np.errstate(over="ignore", invalid="ignore"):  # an error of ours
+            if sparse.issparse(X):
+                parts = [self._transform_sparse(X[rows]) for rows in blocks]
+                return sparse.vstack(parts, format="csr")
+            out = np.empty((X.shape[0], n_out), dtype=X.dtype)
+            for rows in blocks:
+                self._transform_dense(X[rows], out[rows])
         return out
+
+    def _refuse_overflow(self, finite, dtype):
+        """Raise where a column of the output is too large for its type."""
+        if finite.all():
+            return
+        column = int(np.argmin(finite))
+        n_first = len(finite) - len(self.pairs_)
+        what = f"column {column} of X, if standardized,"
+        if column >= n_first:
+            a, b = self.pairs_[column - n_first].tolist()
+            what = f"the product of columns {a} and {b} of X"
+        raise ValueError(
+            f"{type(self).__name__}.transform: {what} exceeds {np.dtype(dtype)}. "
+            "Divide by a power of ten before fit, or look at why values are so large."
+        )
 
     def _products(self, block):
         """Return the kept products of a few rows as float64."""
@@ -280,6 +307,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
             out[:, :n_first] = (
                 (block - self.mean_) / self.scale_ if self.standardize else block
             )
+        self._refuse_overflow(np.isfinite(out).all(axis=0), out.dtype)
 
     def _transform_sparse(self, block):
         """Return the output of a few CSR rows."""
@@ -292,7 +320,11 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
             if self.standardize:
                 first.data = first.data / self.scale_[first.indices]
             parts.insert(0, first)
-        return sparse.hstack(parts, format="csr").astype(block.dtype)
+        out = sparse.hstack(parts, format="csr").astype(block.dtype)
+        finite = np.ones(out.shape[1], dtype=bool)
+        finite[out.indices[~np.isfinite(out.data)]] = False
+        self._refuse_overflow(finite, out.dtype)
+        return out
 
     def get_feature_names_out(self, input_features=None):
         """Return the names of the columns of the output.

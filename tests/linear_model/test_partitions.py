@@ -1,6 +1,7 @@
 """Rankers on ordered partitions: published fits, conditional logit, several optima."""
 
 import json
+import re
 import warnings
 from itertools import combinations
 
@@ -13,6 +14,7 @@ from statsmodels.discrete.conditional_models import ConditionalLogit
 from skrank import DavidsonLuceRanker, LinearRanker, ListMLERanker, PMOPRanker
 from skrank.losses import PMOP
 
+ENDS = re.compile(r" at (\d+\.\d+) from")
 EXACT = {"tol": 1e-12, "ftol": 0.0, "max_iter": 5000}
 
 
@@ -295,6 +297,7 @@ def test_the_better_of_two_optima_is_kept_with_a_warning(seed, zero_is_better):
     with pytest.warns(UserWarning, match="the objective has several optima") as caught:
         ranker = PMOPRanker(alpha=0.001).fit(X, y, groups)
     assert caught[0].filename == __file__
+    ends = ENDS.findall(str(caught[0].message))
     from_listmle = LinearRanker(PMOP(), alpha=0.001, warm_start=True)
     from_listmle.coef_ = ListMLERanker(alpha=0.001).fit(X, y, groups).coef_
     from_listmle.extra_ = np.empty(0)
@@ -302,6 +305,10 @@ def test_the_better_of_two_optima_is_kept_with_a_warning(seed, zero_is_better):
     best = from_zero if zero_is_better else from_listmle
     other = from_listmle if zero_is_better else from_zero
     assert best.objective_ < other.objective_
+    decimals = len(ends[0].partition(".")[2])
+    objectives = (from_zero.objective_, from_listmle.objective_)
+    assert ends == [f"{value:.{decimals}f}" for value in objectives]
+    assert len(set(ends)) == 2
     np.testing.assert_array_equal(ranker.coef_, best.coef_)
     assert ranker.objective_ == best.objective_
     # From the last weights there is one way to go.
@@ -309,6 +316,20 @@ def test_the_better_of_two_optima_is_kept_with_a_warning(seed, zero_is_better):
         warnings.simplefilter("error")
         ranker.set_params(warm_start=True).fit(X, y, groups)
     assert ranker.objective_ == pytest.approx(best.objective_, rel=1e-12)
+
+
+def test_ends_less_than_ftol_apart_are_no_sign_of_several_optima():
+    X, y, groups = two_optima(0)
+    ranker = PMOPRanker(alpha=0.001)
+    with pytest.warns(UserWarning, match="several optima") as caught:
+        ranker.fit(X, y, groups)
+    low, high = sorted(map(float, ENDS.findall(str(caught[0].message))))
+    apart = (high - low) / low
+    # A solver that stops so early may end in the same basin, not yet at its end.
+    ranker.set_params(ftol=2 * apart)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranker.fit(X, y, groups)
 
 
 def test_a_fit_cut_short_is_no_sign_of_several_optima():

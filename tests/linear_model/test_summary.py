@@ -11,6 +11,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.optimize import linprog
 from scipy.special import logsumexp, softmax
+from sklearn.exceptions import ConvergenceWarning
 from statsmodels.discrete.conditional_models import ConditionalLogit
 from statsmodels.duration.hazard_regression import PHReg
 
@@ -534,6 +535,15 @@ def test_other_data_than_those_of_the_fit_are_noticed():
     ranker = ListMLERanker(alpha=0).fit(X, y, groups)
     with pytest.warns(UserWarning, match="not the optimum for these data"):
         ranker.summary(X[::-1], y, groups)
+
+
+def test_a_fit_cut_short_is_told_how_to_come_nearer():
+    X, y, groups = graded()
+    ranker = ListMLERanker(alpha=0, max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        ranker.fit(X, y, groups)
+    with pytest.warns(UserWarning, match=r"not the optimum.*or raise max_iter\."):
+        ranker.summary(X, y, groups)
 
 
 def test_lists_that_tell_nothing_give_no_errors():

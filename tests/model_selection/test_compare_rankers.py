@@ -34,9 +34,16 @@ from skrank.metrics import (
     ndcg_score,
     ndcg_scorer,
 )
-from skrank.model_selection import QueryKFold, RankerComparison, compare_rankers
+from skrank.model_selection import (
+    QueryKFold,
+    RankerComparison,
+    RankerResult,
+    compare_rankers,
+)
 from skrank.model_selection._comparison import Ranked, SharedSort
 from skrank.model_selection._named_metrics import SCORERS, named_scorer
+from skrank.model_selection._report import marked_names, numbered_notes
+from skrank.preprocessing import QueryScaler
 
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "doc/comparing.md"
 FEW = {"n_resamples": 99, "random_state": 0}
@@ -223,6 +230,16 @@ def test_pipelines_searches_and_frames_learn_from_groups(data):
     values = [result.values["ndcg"] for result in found.results.values()]
     np.testing.assert_array_equal(*values)
     assert found.lists.tolist() == sorted(set(names))
+
+
+def test_a_search_hands_groups_to_what_scales_by_list(data):
+    pipe = make_pipeline(QueryScaler(), RankNetRanker(alpha=0.1))
+    search = GridSearchCV(pipe, {"ranknetranker__alpha": [0.1]}, cv=GroupKFold(2))
+    rankers = {"pipeline": pipe, "search": search}
+    found = compare_rankers(rankers, *data, cv=2, metrics="ndcg", **FEW)
+    assert [result.problem for result in found.results.values()] == [None, None]
+    values = [result.values["ndcg"] for result in found.results.values()]
+    np.testing.assert_array_equal(*values)
 
 
 def test_a_ranker_that_fails_is_noted_and_the_others_go_on(data):
@@ -428,7 +445,8 @@ def test_the_first_ranker_is_the_reference_unless_named(data):
         ({"n_repeats": 1.5}, ValueError, "n_repeats must be an integer"),
         ({"n_repeats": 2, "cv": QueryKFold(2)}, ValueError, "n_repeats needs a cv"),
         ({"n_repeats": 2, "cv": []}, ValueError, "n_repeats needs a cv"),
-        ({"cv": KFold(3)}, ValueError, "cv puts rows of .* lists into training"),
+        ({"cv": KFold(3)}, ValueError, r"rows of \d+ lists into .* such as list \d+\."),
+        ({"cv": [([0], [0])]}, ValueError, r"rows of 1 list into .* as list \d+\. "),
         ({"cv": []}, ValueError, "cv makes no folds"),
         ({"cv": "five"}, TypeError, "cv must be a number"),
         ({"method": "z"}, ValueError, "method must be"),
@@ -475,6 +493,21 @@ def test_labels_that_no_metric_takes_are_an_error_and_some_a_note(data):
     found = compare_rankers([Ridge()], X, y - 9, groups, metrics=metrics, **FEW)
     assert found.metrics == ["pairwise_accuracy"]
     assert "ndcg not shown: ndcg_score needs labels of at least 0" in str(found)
+
+
+def test_marks_stand_in_order_and_notes_begin_with_a_capital():
+    one, two = "R.fit: the first.", "S.fit: the second."
+    results = {
+        "a": RankerResult(warnings={one: 1, two: 1}),
+        "b": RankerResult(warnings={two: 1, one: 1}, problem="failed: R.fit: no luck"),
+    }
+    comparison = RankerComparison(results, lists=[])
+    assert marked_names(comparison) == {"a": "a [1] [2]", "b": "b [1] [2] [3]"}
+    assert list(numbered_notes(comparison)) == [
+        "[1] The first.",
+        "[2] The second.",
+        "[3] failed: no luck",
+    ]
 
 
 def test_a_budget_leaves_out_what_is_expected_to_exceed_it(data):

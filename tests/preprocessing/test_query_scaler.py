@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    cross_val_predict,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -300,6 +305,22 @@ def test_nested_searches_and_several_processes_hand_groups_on(ranking):
     assert np.isfinite(found["test_score"]).all()
 
 
+def test_cross_val_predict_needs_groups_on_the_index_of_x(ranking):
+    X, y, groups = ranking
+    model = make_pipeline(QueryScaler(), ListMLERanker())
+    options = {"params": {"groups": groups}, "cv": GroupKFold(3)}
+    frame = pd.DataFrame(X, index=pd.Index(groups, name="groups"))
+    expected = np.empty(len(y))
+    with config_context(enable_metadata_routing=True):
+        with pytest.raises(ValueError, match=r"cross_val_predict hand no groups on"):
+            cross_val_predict(model, X, y, **options)
+        found = cross_val_predict(model, frame, y, **options)
+        for train, test in GroupKFold(3).split(X, y, groups):
+            model.fit(X[train], y[train], groups=groups[train])
+            expected[test] = model.predict(X[test], groups=groups[test])
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_without_routing_the_index_of_x_is_enough(ranking):
     X, y, groups = ranking
     frame = pd.DataFrame(X, index=pd.Index(groups, name="groups")).add_prefix("x")
@@ -321,6 +342,39 @@ def test_without_routing_the_index_of_x_is_enough(ranking):
     lost = make_pipeline(StandardScaler(), QueryScaler(), ListMLERanker())
     with pytest.raises(ValueError, match=r"QueryScaler\.fit needs.*routing is off"):
         lost.fit(frame, labels)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_the_largest_numbers_are_scaled_as_small_ones(method, kind):
+    largest = np.finfo(kind).max
+    shape = np.array([1.0, -1.0, 0.0, 0.5, -0.5, 1.0, 1.0])
+    groups = ["a", "a", "a", "b", "b", "c", "c"]
+    X = kind([largest * shape, shape]).T
+    out = QueryScaler(method).fit_transform(X, groups=groups)
+    assert out.dtype == kind
+    factor = largest if method == "center" else 1.0
+    np.testing.assert_allclose(
+        out[:, 0] / factor,
+        out[:, 1],
+        rtol=8 * np.finfo(kind).eps,
+    )
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_result_beyond_its_type_names_the_column(kind):
+    largest = np.finfo(kind).max
+    X = kind([[1, largest], [2, -largest], [3, -largest]])  # mean -largest / 3
+    message = f"column 1 becomes so large that it exceeds {np.dtype(kind)}"
+    with pytest.raises(ValueError, match=message):
+        QueryScaler("center").fit_transform(X, groups=[0, 0, 0])
+    scaler = QueryScaler("max", scale=1e307)
+    for table in (X, sparse.csr_array(X)):
+        if kind == np.float64:
+            assert np.isfinite(scaler.fit_transform(X, groups=[0, 0, 0])).all()
+        else:
+            with pytest.raises(ValueError, match=r"column 0 .* float32.*lower scale"):
+                scaler.fit_transform(table, groups=[0, 0, 0])
 
 
 class OneListScaler(QueryScaler):

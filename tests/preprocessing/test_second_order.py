@@ -197,6 +197,48 @@ def test_where_nothing_is_kept_only_features_are_left_or_it_raises(labels):
         SecondOrderFeatures(0.99, include_first=False).fit(X, y)
 
 
+@pytest.mark.parametrize("include_first", [True, False])
+def test_one_feature_without_squares_has_no_products(include_first):
+    X, y = drawn()
+    alone = SecondOrderFeatures(include_squares=False, include_first=include_first)
+    text = "there are no products, since X has one feature"
+    if include_first:
+        with pytest.warns(UserWarning, match=text):
+            alone.fit(X[:, :1], y)
+        assert alone.n_candidates_ == 0
+    else:
+        with pytest.raises(ValueError, match=rf"{text}.*Set include_squares=True"):
+            alone.fit(X[:, :1], y)
+
+
+@pytest.mark.usefixtures("_blocks_of_two_sizes")
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("kind", [np.float64, np.float32, sparse.csr_array])
+def test_values_that_become_too_large_are_named(standardize, kind):
+    X, _ = drawn()
+    X = kind(X)
+    y = np.asarray((X[:, [0]] * X[:, [1]]).sum(axis=1)).ravel()
+    name = str(X.dtype)
+    fitted = SecondOrderFeatures(0.9, standardize=standardize).fit(X, y)
+    assert fitted.pairs_.tolist()[0] == [0, 1]
+    far = np.zeros((3, X.shape[1]))
+    far[1, :2] = np.sqrt(np.finfo(name).max) * np.array([2, 3])
+    with pytest.raises(ValueError, match=f"product of columns 0 and 1 of X.*{name}"):
+        fitted.transform(kind(far))
+    far[1, :2] /= 100
+    out = fitted.transform(kind(far))
+    assert np.isfinite(out.toarray() if sparse.issparse(out) else out).all()
+
+
+def test_a_feature_that_exceeds_float32_once_standardised_is_named():
+    X, y = drawn()
+    fitted = SecondOrderFeatures(0.0).fit(np.float32(X * 1e-3), y)
+    far = np.zeros((1, X.shape[1]), dtype=np.float32)
+    far[0, 2] = 3e38
+    with pytest.raises(ValueError, match="column 2 of X, if standardized"):
+        fitted.transform(far)
+
+
 def test_names_tell_products_and_squares():
     X = np.random.default_rng(0).normal(size=(200, 5))
     y = X[:, 0] * X[:, 1] + X[:, 2] ** 2
@@ -280,7 +322,7 @@ def test_wrong_input_is_refused():
 
 
 # Labels of the checks are drawn apart from X, so that often no product is kept.
-@pytest.mark.filterwarnings("ignore:.*products of features is")
+@pytest.mark.filterwarnings("ignore:.*no product of features is")
 @parametrize_with_checks([SecondOrderFeatures(), SecondOrderFeatures(center=False)])
 def test_scikit_learns_checks_pass(estimator, check):
     check(estimator)
