@@ -26,6 +26,7 @@ SMALLEST_BLOCK_BYTES = 2**17  # below this the calls cost more than the products
 N_BLOCKS = 16  # of an X that is smaller than so many blocks of full size
 SAMPLED_BLOCKS, SAMPLED_ROWS = 4, 2048  # to see the spread of features
 NEAR = 10.0  # spreads that differ by less are treated alike
+LARGEST_INT = 2**31 - 1  # that BLAS takes for a number of rows
 PART = 1 / 16  # of the blocks that are left: a run of them, handed to a thread
 
 
@@ -231,7 +232,8 @@ class LinearObjective:
         waiting = deque(range(len(self._parts)))
 
         def work() -> None:
-            # Two, since a block is still there when the next one is read.
+            # Two, since a block is still there when the next one is read. Memory that
+            # is not written to costs nothing.
             buffers = self._buffers(2)
             while True:
                 try:
@@ -294,7 +296,14 @@ class LinearObjective:
                 raise ValueError(_misshapen(self.loss, values, slope, block))
             value += float(block.factors.dot(values))
             if given:
-                in_extra += block.factors @ result[2]
+                of_extra = np.asarray(result[2])
+                if of_extra.shape != (len(values), len(extra)):
+                    raise ValueError(
+                        f"{self.loss}.value_and_gradient must return derivatives in "
+                        f"{len(extra)} parameters for each of {len(values)} lists, got "
+                        f"an array of shape {of_extra.shape}."
+                    )
+                in_extra += block.factors @ of_extra
             factor = block.row_factors
             if factor is None:
                 slope, factor = block.scale_rows(slope), 1.0
@@ -403,7 +412,13 @@ def is_memory_mapped(X: Any) -> bool:
 
 def _is_plain(X: Any) -> bool:
     """Tell whether rows can be handed to BLAS as they lie in memory."""
-    return gemv.available and isinstance(X, np.ndarray) and X.flags.c_contiguous
+    return (
+        gemv.available
+        and isinstance(X, np.ndarray)
+        and X.flags.c_contiguous
+        and 0 < X.shape[1] <= LARGEST_INT
+        and len(X) <= LARGEST_INT
+    )
 
 
 def _block_bounds(X: Any, lists: Lists) -> Indices:

@@ -130,7 +130,8 @@ def minimize_lbfgs(
     bounds = _bounds(objective)
     result = _minimize(scaled, start * units, tol, ftol, max_iter, bounds, report)
     if ftol <= LAST_DIGITS and result.nit < max_iter and not halted:
-        result = _finish(scaled, result, tol, max_iter - result.nit, bounds, report)
+        left = max_iter - result.nit
+        result = _finish(scaled, result, tol, left, bounds, report, lambda: halted)
     value = float(result.fun) * scale + value_at_zero
     largest = float(np.max(np.abs(result.jac), initial=0.0))
     if verbose > 0:
@@ -191,6 +192,7 @@ def _finish(
     max_iter: int,
     bounds: Bounds | None,
     report: Callable[[OptimizeResult], None],
+    is_halted: Callable[[], bool],
 ) -> OptimizeResult:
     """Go on by gradients alone where values have run out of digits.
 
@@ -209,8 +211,10 @@ def _finish(
     if np.max(np.abs(first), initial=0.0) <= tol:
         return result
     end = _minimize(by_gradient, origin, tol, 0.0, max_iter, bounds, report_value)
-    if np.max(np.abs(end.jac)) < np.max(np.abs(first)):
+    if is_halted() or np.max(np.abs(end.jac)) < np.max(np.abs(first)):
         result.x, result.jac = end.x, end.jac
+        if end.status == 1:  # the limit of iterations
+            result.status, result.message = end.status, end.message
         result.fun = function(end.x)[0]
         result.nit += end.nit
     return result
@@ -274,8 +278,8 @@ def minimize_by_smoothing(
             break
     if near.certain:
         gap += near.error(smooth(start)[1])
-    # What ftol ends is as near as was asked, however little is certain.
-    stopped = left < 1 or below.problem is not None
+    # What a user's ftol ends is as near as was asked, however little is certain.
+    stopped = ftol <= LAST_DIGITS or left < 1 or below.problem is not None
     problem = None if near.certain else below.problem
     if problem is None and stopped and gap > share * value:
         problem = (
@@ -304,7 +308,8 @@ class _NearEnough:
 
     def error(self, gradient: Floats) -> float:
         """Return how far a smooth objective can be above its least value."""
-        return float(gradient @ (gradient / (2.0 * self.objective.alpha)))
+        with np.errstate(over="ignore"):
+            return float(gradient @ (gradient / (2.0 * self.objective.alpha)))
 
     def __call__(self, parameters: Floats, value: float, gradient: Floats) -> bool:
         """Tell it at these parameters, given the smooth value and gradient."""
@@ -337,7 +342,7 @@ def _units(objective: LinearObjective, gradient_at_zero: Floats) -> Floats:
     """Return the score that one unit of each parameter makes.
 
     ``sqrt(spread_j^2 + alpha / slope)``: the penalty curves the objective too, in
-    in proportion to the loss's own slope, which stands for its curvature. Where the
+    proportion to the loss's own slope, which stands for its curvature. Where the
     penalty curves it more than the loss, weights of about 1 in these units are far off:
     the solver starts with a step of length 1, so that units are larger by this ratio.
     """

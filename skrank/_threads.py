@@ -33,19 +33,17 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         with _lock:
-            _n_inside -= 1
-            if _n_inside == 0:
-                _forget_owner()
-                _limit.restore_original_limits()
-                _limit = None
-                _forget_owner()
+            if _n_inside > 0:  # else this is a child forked inside, without a limit
+                _n_inside -= 1
+                if _n_inside == 0:
+                    _forget_owner()
+                    _limit.restore_original_limits()
+                    _limit = None
+                    _forget_owner()
 
 
 def _begin_anew() -> None:
-    """Lift, in a forked child, the limit of fits whose threads it does not have.
-
-    One of these may have held the lock, which nobody would release.
-    """
+    """Lift, in a forked child, the limit of fits whose threads it does not have."""
     global _lock, _n_inside, _limit
     _lock = Lock()
     if _limit is not None:
@@ -56,7 +54,13 @@ def _begin_anew() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    # Not while another thread holds the lock, or looks through the loaded libraries,
+    # which has a lock of its own: nobody would release them in the child.
+    os.register_at_fork(
+        before=lambda: _lock.acquire(),
+        after_in_parent=lambda: _lock.release(),
+        after_in_child=_begin_anew,
+    )
 
 
 def _forget_owner() -> None:

@@ -253,6 +253,18 @@ def test_a_loss_that_returns_what_does_not_fit_is_told_so(data, odd, weighted, o
         objective(np.zeros(4))
 
 
+def test_derivatives_in_extra_parameters_that_do_not_fit_are_told(data):
+    class Odd(Shift):
+        def value_and_gradient(self, scores, prepared, lists, extra):
+            *rest, of_extra = super().value_and_gradient(scores, prepared, lists, extra)
+            return (*rest, of_extra[:, :1])
+
+    X, y, lists = data
+    objective = LinearObjective(X, y, lists, Odd(), alpha=0.1)
+    with pytest.raises(ValueError, match="2 parameters for each of 12 lists"):
+        objective(objective.start)
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("kind", [complex, object])
 def test_a_loss_must_return_real_numbers(data, kind, order):

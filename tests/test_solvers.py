@@ -211,3 +211,37 @@ def test_a_small_integer_of_numpy_is_a_number_of_iterations(kind):
     )
     assert found.n_iter == expected.n_iter > 5
     np.testing.assert_array_equal(found.parameters, expected.parameters)
+
+
+def test_the_limit_of_iterations_is_told_also_where_gradients_alone_went_on():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 3)) * [1, 0.1, 3], rng.integers(0, 3, 200)
+    lists = Lists(np.full(40, 5))
+    objective = LinearObjective(X, y.astype(float), lists, RankNet(), alpha=0.1)
+    options = {"tol": 1e-13, "ftol": LAST_DIGITS}
+
+    def solved(max_iter):
+        return minimize_lbfgs(objective, objective.start, max_iter=max_iter, **options)
+
+    end = solved(1000)
+    assert end.problem is None
+    assert all(solved(limit).problem is not None for limit in range(1, end.n_iter))
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-10, 1e-310])
+def test_a_linear_hinge_with_next_to_no_penalty_is_near_or_says_how_near(alpha):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 4))
+    y = np.round(2 * X @ [1.0, 0.5, 0.0, -1.0] + 0.1 * rng.standard_normal(600))
+    objective = LinearObjective(
+        X, y, Lists(np.full(60, 10)), RankSVM("linear"), alpha=alpha
+    )
+    options = {"tol": 1e-6, "ftol": LAST_DIGITS}
+    found = minimize_by_smoothing(objective, objective.start, max_iter=1000, **options)
+    longer = minimize_by_smoothing(
+        objective, found.parameters, max_iter=5000, **options
+    )
+    if found.problem is None:
+        assert found.value <= longer.value * (1 + 1e-4)
+    else:
+        assert "above the least possible" in found.problem

@@ -15,6 +15,19 @@ from skrank._threads import one_blas_thread
 np.ones((2, 2)) @ np.ones((2, 2))  # loads BLAS
 
 
+def printed(code):
+    """Return what a process of its own prints: forks would take pytest with them."""
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        cwd=Path(__file__).parent,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
 def blas_threads():
     return {
         pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
@@ -33,6 +46,35 @@ def test_there_is_one_thread_inside_and_what_there_was_outside():
     with one_blas_thread(), one_blas_thread():
         assert blas_threads() == {1}
     assert blas_threads() == {3}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_child_forked_inside_has_no_limit_and_begins_anew():
+    code = """
+import os
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+from skrank._threads import one_blas_thread
+
+np.ones((2, 2)) @ np.ones((2, 2))
+
+def threads():
+    return {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
+
+threadpool_limits(2)
+with one_blas_thread():
+    child = os.fork()
+seen = [threads()]
+with one_blas_thread():
+    seen.append(threads())
+seen.append(threads())
+if child == 0:
+    os._exit(0 if seen == [{2}, {1}, {2}] else 3)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert seen == [{2}, {1}, {2}], seen
+print("done")
+"""
+    assert printed(code) == "done\n"
 
 
 def test_another_thread_has_the_limit_too():
@@ -120,11 +162,4 @@ going = False
 other.join()
 print("done")
 """
-    run = subprocess.run(
-        [sys.executable, "-P", "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        cwd=Path(__file__).parent,
-    )
-    assert run.stdout == "done\n", run.stderr
+    assert printed(code) == "done\n"

@@ -84,7 +84,7 @@ def gradient_then_scores(
                 )
         if following is not None:
             n = <int> following.shape[0]
-            for place in range(n):
+            for place in range(n):  # some BLAS multiply what was there by a beta of 0
                 scores[place] = 0.0
             gemv(
                 &transposed, &width, &n, &unit, <double*> &following[0, 0], &width,

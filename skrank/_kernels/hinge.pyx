@@ -9,7 +9,8 @@ only sums over pairs with s_j > s_i - margin. Rows sorted by score enter one by 
 first, a tree over levels that holds what has passed the margin: n log n a list, however
 many levels. No step of the tree depends on a comparison, which would cost more than it.
 Sums are of scores about an anchor near the row at hand: far from 0, those of pairs about
-a margin apart would cancel.
+a margin apart would cancel. A ramp still loses digits where it is sorted, about as many
+as its width is smaller than what pairs cost.
 """
 
 from libc.limits cimport UINT_MAX
@@ -472,6 +473,8 @@ def hinge(
                 value = sum_sorted(rows, v, tree, n, n_levels, width, g)
             else:
                 value = visit_pairs(s, g, starts, n_levels, width)
+            if value < 0.0:  # by rounding, where sums of squares cancel
+                value = 0.0
             # Comparisons take what is not a number for "no pair"; a sum does not.
             for i in range(n):
                 value += 0.0 * s[i]

@@ -420,7 +420,8 @@ cdef double take_stage(
 ) noexcept nogil:
     """Return the loss of a stage that takes the last ``size`` of ``n_left`` rows.
 
-    ``log_total`` counts scores from ``zero``. Starts the gradient with what the subset taken adds to it.
+    ``log_total`` counts scores from ``zero``. Starts the gradient with what the subset
+    taken adds to it.
     """
     cdef double mean = 0.0
     cdef Py_ssize_t i

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skrank._checks import Integers, finite_column, refuse_masked
 from skrank._features import constant_features
 from skrank._groups import find_groups, group_rows, list_weights, takes_groups
-from skrank._inference import LARGEST_FEATURE, estimate, score_range
+from skrank._inference import estimate, score_range
 from skrank._lists import Lists
 from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
 from skrank._solvers import LAST_DIGITS, minimize_by_smoothing, minimize_lbfgs
@@ -30,6 +30,7 @@ from skrank.metrics import pairwise_accuracy_score
 SMALLEST_SCORE = np.finfo(np.float64).tiny / np.finfo(np.float64).eps
 
 FEW_FEATURES = 50  # whose second derivatives cost less than any fit
+LARGEST_BLOCK_BYTES = 2**24  # as float64, of which second derivatives hold copies
 LARGE_SCORE = 3.0  # range inside a list, which weights that grow for ever reach first
 FAR_OUT = 20.0  # beyond any margin, and logistic slopes are no rounding yet
 INVOLVED = 1e-2  # share of the largest part in a direction
@@ -354,20 +355,23 @@ class LinearRanker(RankerMixin, BaseEstimator):
     def _warn_if_receding(self, objective, parameters):
         """Warn if the fit improves for ever along a direction of some features.
 
-        Second derivatives cost as much as one iteration a feature, so many features
-        are left to ``summary``.
+        Second derivatives cost as much as one iteration a feature, and some copies of
+        the largest block, so many features and long lists are left to ``summary``.
         """
         if len(self.coef_) > max(FEW_FEATURES, self.n_iter_):
             return
-        if _is_flat_far_out(objective.loss, self.extra_):
+        n_rows = max(block.stop - block.start for block in objective.blocks)
+        if 8 * n_rows * len(self.coef_) > LARGEST_BLOCK_BYTES:
             return
-        spread = objective.spread()
-        if spread.max() > LARGEST_FEATURE or spread.min() < 1.0 / LARGEST_FEATURE:
+        if _is_flat_far_out(objective.loss, self.extra_):
             return
         if score_range(objective, self.coef_) < LARGE_SCORE:
             return
         free = np.concatenate((np.ones(len(self.coef_), bool), self._free_extra()))
-        separating = estimate(objective, parameters, free)[0].separating
+        try:
+            separating = estimate(objective, parameters, free)[0].separating
+        except (ValueError, np.linalg.LinAlgError):  # no second derivatives: no verdict
+            return
         if separating is not None:
             direction = involved(separating, self._parameter_names(free))
             warn(
@@ -402,9 +406,9 @@ def _is_flat_far_out(loss, extra):
     """Tell whether a pair far enough in order costs nothing more, as with hinges."""
     given = (extra,) if len(extra) else ()
     pair, order = Lists([2]), np.array([1.0, 0.0])
-    prepared = loss.prepare(order, pair)
+    prepared = loss.prepare(loss.check_labels(order, pair), pair)
     slope = loss.value_and_gradient(FAR_OUT * order, prepared, pair, *given)[1]
-    return not slope.any()
+    return not np.any(slope)
 
 
 def involved(parts, names):
