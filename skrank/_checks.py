@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval
 from skrank._lists import Floats
 
 LARGEST_EXACT = 2**53  # beyond it float64 merges neighbouring integers
+LARGEST_SQUARED = 1e145  # its square leaves room for sums over rows and over pairs
 
 
 def is_integer(value: Any) -> bool:

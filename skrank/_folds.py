@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from skrank._checks import LARGEST_SQUARED
 from skrank.datasets import load_letor, make_ranking
 from skrank.model_selection import QueryKFold, QueryShuffleSplit
 from skrank.model_selection._comparison import Fold, Ranked, cut_folds
@@ -19,7 +20,6 @@ LIST_SIZE = (5, 40)
 N_FEATURES = 40
 N_INFORMATIVE = 20
 LIST_EFFECT = 1.0
-LARGEST_FEATURE = 1e145  # its square leaves room for sums over rows
 FILES = "files"  # instead of a number of folds: each file in turn is the test part
 
 
@@ -109,10 +109,10 @@ def _refuse_huge(path: str, X: Any, error: Callable[[str], NoReturn]) -> None:
     low, high = _dense(X.min(axis=0)), _dense(X.max(axis=0))
     largest = np.maximum(np.abs(low), np.abs(high))
     column = int(np.argmax(largest))
-    if largest[column] > LARGEST_FEATURE:
+    if largest[column] > LARGEST_SQUARED:
         error(
             f"{path}: feature {column + 1} reaches {largest[column]:g}: beyond "
-            f"{LARGEST_FEATURE:g} sums of squares overflow; divide it by a number"
+            f"{LARGEST_SQUARED:g} sums of squares overflow; divide it by a number"
         )
 
 

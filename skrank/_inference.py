@@ -38,6 +38,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from scipy import linalg, sparse
 
+from skrank._checks import LARGEST_SQUARED
 from skrank._lists import Floats, Lists
 from skrank._objective import Block, LinearObjective
 
@@ -56,8 +57,6 @@ RECEDES = 1e-4
 # Errors from the spread between lists and from curvature differ by less, unless lists
 # have no spread.
 SILENT = 1e-6
-# Squares of larger features, and of their inverses, added up over rows overflow.
-LARGEST_FEATURE = 1e145
 
 
 class Derivatives(NamedTuple):
@@ -100,7 +99,7 @@ def derivatives(objective: LinearObjective, parameters: Floats) -> Derivatives:
     for block in objective.blocks:
         scores, centred = _scores_and_features(block, parameters[:p])
         np.maximum(size, np.max(np.abs(centred), axis=0), out=size)
-        if np.max(size) > LARGEST_FEATURE:
+        if np.max(size) > LARGEST_SQUARED:
             _refuse_size(int(np.argmax(size)), "large")
         rows, lists = np.ascontiguousarray(centred.T), block.lists
         extra = parameters[p:]
@@ -123,7 +122,7 @@ def derivatives(objective: LinearObjective, parameters: Floats) -> Derivatives:
         hessian[:p, :p] += rows @ products.T
         for number in range(len(extra)):
             _add_extra(hessian, number, objective, block, scores, rows, extra)
-    small = (size > 0) & (size < 1.0 / LARGEST_FEATURE)
+    small = (size > 0) & (size < 1.0 / LARGEST_SQUARED)
     if small.any():
         _refuse_size(int(np.argmax(small)), "small")
     gradient[:p] += objective.alpha * parameters[:p]

@@ -291,19 +291,10 @@ class LinearObjective:
             else:
                 scores = X.dot(coef)
             result = self._of_block(block, scores, *given)
-            values, slope = np.asarray(result[0]), np.asarray(result[1])
-            if values.shape != block.factors.shape or slope.shape != scores.shape:
-                raise ValueError(_misshapen(self.loss, values, slope, block))
+            values, slope, *of_extra = self._checked(result, block, len(extra))
             value += float(block.factors.dot(values))
             if given:
-                of_extra = np.asarray(result[2])
-                if of_extra.shape != (len(values), len(extra)):
-                    raise ValueError(
-                        f"{self.loss}.value_and_gradient must return derivatives in "
-                        f"{len(extra)} parameters for each of {len(values)} lists, got "
-                        f"an array of shape {of_extra.shape}."
-                    )
-                in_extra += block.factors @ of_extra
+                in_extra += block.factors @ of_extra[0]
             factor = block.row_factors
             if factor is None:
                 slope, factor = block.scale_rows(slope), 1.0
@@ -316,6 +307,21 @@ class LinearObjective:
                 row_gradient[block.start : block.stop] = factor * slope
         gemv.gradient_then_scores(*before, in_coef, None, coef, None)
         return value, gradient
+
+    def _checked(self, result: Any, block: Block, n_extra: int) -> list[NDArray]:
+        """Return what a loss returned for a block as arrays of the right shapes."""
+        n_lists, n_rows = len(block.factors), block.stop - block.start
+        shapes = [(n_lists,), (n_rows,), (n_lists, n_extra)][: 3 if n_extra else 2]
+        found = [np.asarray(part) for part in result[: len(shapes)]]
+        if [part.shape for part in found] != shapes:
+            also = f", and in {n_extra} parameters for each of {n_lists} lists"
+            raise ValueError(
+                f"{self.loss}.value_and_gradient must return one value for each of "
+                f"{n_lists} lists and one derivative for each of {n_rows} rows"
+                f"{also if n_extra else ''}, got arrays of shape "
+                f"{', '.join(str(part.shape) for part in found)}."
+            )
+        return found
 
     def _of_block(self, block: Block, scores: Floats, *given: Floats) -> Any:
         """Return the loss and its gradients at a block's scores."""
@@ -378,15 +384,6 @@ class LinearObjective:
         total += self.alpha * np.abs(coef)
         total = np.append(total, np.full(len(extra), n_terms))
         return 64.0 * np.finfo(np.float64).eps * total
-
-
-def _misshapen(loss: Loss, values: Any, slope: Any, block: Block) -> str:
-    return (
-        f"{loss}.value_and_gradient must return one value for each of "
-        f"{len(block.lists)} lists and one derivative for each of "
-        f"{block.lists.n_rows} rows, got arrays of shape {values.shape} and "
-        f"{slope.shape}."
-    )
 
 
 def linear_scores(X: Any, coef: Floats) -> Floats:

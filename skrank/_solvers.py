@@ -108,7 +108,8 @@ def minimize_lbfgs(
 
     def scaled(parameters: Floats) -> tuple[float, Floats]:
         nonlocal seen
-        seen = (parameters / units, *objective(parameters / units))
+        weights = parameters / units
+        seen = (weights, *objective(weights))
         return (seen[1] - value_at_zero) / scale, seen[2] / units / scale
 
     numbers = count(1)
@@ -313,11 +314,14 @@ class _NearEnough:
 
     def __call__(self, parameters: Floats, value: float, gradient: Floats) -> bool:
         """Tell it at these parameters, given the smooth value and gradient."""
-        if not self.certain or self.error(gradient) > self.kinks:
+        if not self.certain:
+            return False
+        error = self.error(gradient)
+        if error > self.kinks:
             return False
         above = self.objective(parameters)[0]
         self.kinks = max(above - value, 0.5 * self.share * above)
-        return self.error(gradient) <= self.kinks
+        return error <= self.kinks
 
 
 def _not_finite(name: str, where: str) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank._checks import check_choice
+from skrank._checks import LARGEST_SQUARED, check_choice
 from skrank._kernels.quadratic import margin_squares
 from skrank._lists import Floats, Levels, Lists
 from skrank.losses._pairs import n_different, n_pairs
 from skrank.losses.base import Loss
-
-LARGEST_LABEL = 1e145  # its square leaves room for sums over pairs
 
 
 class RankRegression(Loss):
@@ -61,10 +59,10 @@ class RankRegression(Loss):
         check_choice(self.differences, "differences", ("margin", "labels"))
         if self.differences == "labels":
             largest = float(y[np.argmax(np.abs(y))])
-            if abs(largest) > LARGEST_LABEL:
+            if abs(largest) > LARGEST_SQUARED:
                 raise ValueError(
                     "RankRegression(differences='labels') squares differences of "
-                    f"labels, and y holds {largest:g}: beyond {LARGEST_LABEL:g} sums "
+                    f"labels, and y holds {largest:g}: beyond {LARGEST_SQUARED:g} sums "
                     "of squares overflow. Divide y by a number, or set "
                     "differences='margin', for which only the order of labels counts."
                 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._checks import check_count
+from skrank._checks import as_written, check_count
 from skrank._groups import takes_groups
 from skrank._lists import Floats, Lists
 from skrank.metrics._average import (
@@ -167,8 +167,8 @@ def click_score(
             label = data.grouping.labels[np.argmin(sure)]
             raise ValueError(
                 f"ties={ties!r} goes through all orders of tied rows under "
-                f"{model!r}, and the list {label!r} has too many. Use ties='average', "
-                "or a cut-off k."
+                f"{model!r}, and the list {as_written(label)} has too many. Use "
+                "ties='average', or a cut-off k."
             )
     seed = _seed(random_state)
     values, errors = model._worth(rows, ranking, n_samples, seed)

@@ -132,7 +132,7 @@ class RankingScorer(BaseEstimator):
         if sample_weight is not None:
             options["sample_weight"] = sample_weight
         of_lists = {"groups": groups, "history": history, "profile": profile}
-        scores = _predict(estimator, X, of_lists)
+        scores = predicted(estimator, X, of_lists)
         # Without an index, so that the metric does not compare it once more.
         value = self.metric(np.asanyarray(y), scores, groups, **options)
         return value if self.greater_is_better else -value
@@ -356,7 +356,7 @@ def click_scorer(*, model, k=None, **kwargs):
     return make_ranking_scorer(click_score, model=model, k=k, **kwargs)
 
 
-def _predict(estimator, X, of_lists):
+def predicted(estimator, X, of_lists):
     """Return scores; what is known of lists goes to a model whose routing asks."""
     model = _without_search(estimator)
     asks = model

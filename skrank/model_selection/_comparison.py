@@ -21,7 +21,7 @@ from skrank._groups import Grouping, group_rows
 from skrank._kernels.metrics import best_first
 from skrank._lists import Floats
 from skrank.metrics import list_labels
-from skrank.metrics._scorers import _predict as predicted  # also of searches
+from skrank.metrics._scorers import predicted
 from skrank.model_selection._named_metrics import Metric
 from skrank.model_selection._result import (
     RankerComparison,
