@@ -291,10 +291,16 @@ class LinearObjective:
             else:
                 scores = X.dot(coef)
             result = self._of_block(block, scores, *given)
-            values, slope, *of_extra = self._checked(result, block, len(extra))
+            values, slope = np.asarray(result[0]), np.asarray(result[1])
+            if (
+                values.shape != block.factors.shape
+                or slope.shape != scores.shape
+                or (given and np.shape(result[2]) != (len(values), len(extra)))
+            ):
+                raise ValueError(_misshapen(self.loss, result, block, len(extra)))
             value += float(block.factors.dot(values))
             if given:
-                in_extra += block.factors @ of_extra[0]
+                in_extra += block.factors @ result[2]
             factor = block.row_factors
             if factor is None:
                 slope, factor = block.scale_rows(slope), 1.0
@@ -307,21 +313,6 @@ class LinearObjective:
                 row_gradient[block.start : block.stop] = factor * slope
         gemv.gradient_then_scores(*before, in_coef, None, coef, None)
         return value, gradient
-
-    def _checked(self, result: Any, block: Block, n_extra: int) -> list[NDArray]:
-        """Return what a loss returned for a block as arrays of the right shapes."""
-        n_lists, n_rows = len(block.factors), block.stop - block.start
-        shapes = [(n_lists,), (n_rows,), (n_lists, n_extra)][: 3 if n_extra else 2]
-        found = [np.asarray(part) for part in result[: len(shapes)]]
-        if [part.shape for part in found] != shapes:
-            also = f", and in {n_extra} parameters for each of {n_lists} lists"
-            raise ValueError(
-                f"{self.loss}.value_and_gradient must return one value for each of "
-                f"{n_lists} lists and one derivative for each of {n_rows} rows"
-                f"{also if n_extra else ''}, got arrays of shape "
-                f"{', '.join(str(part.shape) for part in found)}."
-            )
-        return found
 
     def _of_block(self, block: Block, scores: Floats, *given: Floats) -> Any:
         """Return the loss and its gradients at a block's scores."""
@@ -384,6 +375,18 @@ class LinearObjective:
         total += self.alpha * np.abs(coef)
         total = np.append(total, np.full(len(extra), n_terms))
         return 64.0 * np.finfo(np.float64).eps * total
+
+
+def _misshapen(loss: Loss, result: Any, block: Block, n_extra: int) -> str:
+    """Say what a loss should have returned for a block, and what it did."""
+    n_lists = len(block.factors)
+    also = f", and in {n_extra} parameters for each of {n_lists} lists"
+    return (
+        f"{loss}.value_and_gradient must return one value for each of {n_lists} lists "
+        f"and one derivative for each of {block.stop - block.start} rows"
+        f"{also if n_extra else ''}, got arrays of shape "
+        f"{', '.join(str(np.shape(part)) for part in result)}."
+    )
 
 
 def linear_scores(X: Any, coef: Floats) -> Floats:
