@@ -16,7 +16,7 @@ from yardstick import (
 )
 
 from skrank import Lists
-from skrank._objective import LinearObjective
+from skrank._fit.objective import LinearObjective
 from skrank.losses import ListMLE, ListNet, RankNet
 
 MEASURED = [  # kernel and objective over the yardstick; growth with length

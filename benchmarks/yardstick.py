@@ -7,7 +7,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from skrank import Lists
-from skrank._objective import LinearObjective
+from skrank._fit.objective import LinearObjective
 
 N_LISTS, LENGTH, N_FEATURES = 3000, 100, 136
 GROWN = [2 * LENGTH, 4 * LENGTH, 8 * LENGTH]  # of which 300,000 rows are a multiple

@@ -9,9 +9,9 @@ if _find_spec("skrank._kernels.gemv") is None:
         "skrank, or change to another folder."
     )
 
-from skrank._groups import with_groups
-from skrank._lists import Lists
-from skrank._ranks import rank_within
+from skrank._data.groups import with_groups
+from skrank._data.lists import Lists
+from skrank._data.ranks import rank_within
 from skrank.linear_model import (
     DavidsonLuceRanker,
     DavidsonRanker,

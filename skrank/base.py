@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank._groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, takes_groups
 from skrank.metrics import ndcg_score
 
 

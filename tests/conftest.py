@@ -19,7 +19,7 @@ def shared():
 @pytest.fixture
 def run(capsys):
     """Run the shell command in this process; returns what it printed."""
-    from skrank.__main__ import main
+    from skrank._cli.main import main
 
     def run(*arguments):
         assert main(["-q", *map(str, arguments)]) == 0

@@ -406,7 +406,7 @@ def hinge(
     scores : array of shape (n_rows,)
         Scores of the rows.
     order, level_starts, level_offsets : arrays
-        As in :class:`skrank._lists.Levels`.
+        As in :class:`skrank._data.lists.Levels`.
     width : float
         Of the ramp: 0 for the hinge, infinity for half the squared hinge.
     most_pairs_a_row : float

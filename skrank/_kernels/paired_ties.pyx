@@ -251,7 +251,7 @@ def paired_ties(
     scores : array of shape (n_rows,)
         Scores of the rows.
     order, level_starts, level_offsets : arrays
-        As in :class:`skrank._lists.Levels`.
+        As in :class:`skrank._data.lists.Levels`.
     scale, win, square, tie : float
         c, k, l and t of the model, as above.
     direction : array of shape (n_rows,) or None

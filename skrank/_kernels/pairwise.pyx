@@ -212,7 +212,7 @@ def logistic(
     scores : array of shape (n_rows,)
         Scores of the rows.
     order, level_starts, level_offsets : arrays
-        As in :class:`skrank._lists.Levels`.
+        As in :class:`skrank._data.lists.Levels`.
     level_gains : array of shape (n_levels,) or None
         A pair weighs the difference of the gains of its two levels; None: 1.
     direction : array of shape (n_rows,) or None

@@ -76,7 +76,7 @@ def arithmetic(
     scores : array of shape (n_rows,)
         Scores of the rows.
     order, level_starts, level_offsets : arrays
-        As in :class:`skrank._lists.Levels`.
+        As in :class:`skrank._data.lists.Levels`.
     direction : array of shape (n_rows,) or None
         None for values and gradient; else what to multiply the second derivative by.
     values : array of shape (n_lists,)
@@ -261,7 +261,7 @@ def geometric(
     scores : array of shape (n_rows,)
         Scores of the rows.
     order, level_starts, level_offsets : arrays
-        As in :class:`skrank._lists.Levels`; no level is larger than D.
+        As in :class:`skrank._data.lists.Levels`; no level is larger than D.
     by_size : array of shape (n_lists,)
         Lists, those of similar size next to each other.
     log_weights : array of shape (D,)

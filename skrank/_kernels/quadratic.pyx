@@ -46,7 +46,7 @@ def margin_squares(
     scores : array of shape (n_rows,)
         Scores of the rows.
     order, level_starts, level_offsets : arrays
-        As in :class:`skrank._lists.Levels`.
+        As in :class:`skrank._data.lists.Levels`.
     margin : float
         The difference of scores to be met. With 0 the gradient is the second
         derivative times ``scores``.

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
-from skrank._checks import Integers, is_integer
-from skrank._lists import Lists
+from skrank._data.checks import Integers, is_integer
+from skrank._data.lists import Lists
 
 
 @validate_params(

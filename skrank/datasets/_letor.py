@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils._param_validation import validate_params
 
-from skrank._checks import Integers
+from skrank._data.checks import Integers
 from skrank._kernels.reading import Fault, parse_lines, scatter
 
 BLOCK = 2**20  # bytes of text in memory at a time; larger ones leave the cache

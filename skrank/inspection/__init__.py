@@ -1,9 +1,9 @@
 """What a fitted ranker tells of itself: the results of its methods."""
 
-from skrank._partitions import ExpectedLevel, ListPairProba
-from skrank._plackett_luce import TopKProba
+from skrank._probability.partitions import ExpectedLevel, ListPairProba
+from skrank._probability.plackett_luce import TopKProba
+from skrank._probability.summary import FitSummary
 from skrank.linear_model._pair_model import PairProba
-from skrank.linear_model._summary import FitSummary
 
 __all__ = [
     "ExpectedLevel",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import softmax
 
-from skrank._solvers import LAST_DIGITS
+from skrank._fit.lbfgs import LAST_DIGITS
 from skrank.linear_model._linear import LinearRanker
 from skrank.linear_model._pair_model import PairModelMixin
 from skrank.losses import Davidson

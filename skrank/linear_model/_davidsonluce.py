@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from skrank._checks import Integers
+from skrank._data.checks import Integers
+from skrank._fit.lbfgs import LAST_DIGITS
 from skrank._kernels.partitions import IMPOSSIBLE
-from skrank._partitions import SubsetModel
-from skrank._solvers import LAST_DIGITS
+from skrank._probability.partitions import SubsetModel
 from skrank.linear_model._linear import LinearRanker, listing
 from skrank.linear_model._partition_model import PartitionModelMixin
 from skrank.losses import DavidsonLuce

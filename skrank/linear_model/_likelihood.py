@@ -33,9 +33,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank._groups import takes_groups
-from skrank._inference import estimate
-from skrank._warnings import warn
+from skrank._data.groups import takes_groups
+from skrank._data.warnings import warn
+from skrank._probability.covariance import estimate
 from skrank.linear_model._probability_model import ProbabilityModelMixin, divisor_of
 
 

@@ -13,14 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._checks import Integers, finite_column, refuse_masked
-from skrank._features import constant_features
-from skrank._groups import find_groups, group_rows, list_weights, takes_groups
-from skrank._inference import estimate, score_range
-from skrank._lists import Lists
-from skrank._objective import LinearObjective, is_memory_mapped, linear_scores
-from skrank._solvers import LAST_DIGITS, minimize_by_smoothing, minimize_lbfgs
-from skrank._warnings import in_cross_validation, warn
+from skrank._data.checks import Integers, finite_column, refuse_masked
+from skrank._data.grouping import group_rows, list_weights
+from skrank._data.groups import find_groups, takes_groups
+from skrank._data.lists import Lists
+from skrank._data.warnings import in_cross_validation, warn
+from skrank._fit.features import constant_features
+from skrank._fit.lbfgs import LAST_DIGITS, minimize_by_smoothing, minimize_lbfgs
+from skrank._fit.objective import LinearObjective, is_memory_mapped, linear_scores
+from skrank._probability.covariance import estimate, score_range
 from skrank.base import RankerMixin
 from skrank.losses import ListMLE, Loss
 from skrank.metrics import pairwise_accuracy_score

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import gammaln
 from sklearn.utils._param_validation import StrOptions
 
-from skrank._checks import Integers
-from skrank._solvers import LAST_DIGITS
+from skrank._data.checks import Integers
+from skrank._fit.lbfgs import LAST_DIGITS
 from skrank.linear_model._linear import LinearRanker
 from skrank.linear_model._plackett_luce_model import PlackettLuceMixin
 from skrank.losses import ListMLE

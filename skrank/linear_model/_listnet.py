@@ -6,7 +6,7 @@ from numbers import Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skrank._solvers import LAST_DIGITS
+from skrank._fit.lbfgs import LAST_DIGITS
 from skrank.linear_model._linear import LinearRanker
 from skrank.losses import ListNet
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from skrank._checks import equally_long
-from skrank._groups import takes_groups
-from skrank._lists import Floats
+from skrank._data.checks import equally_long
+from skrank._data.groups import takes_groups
+from skrank._data.lists import Floats
 from skrank.linear_model._probability_model import ProbabilityModelMixin
 
 

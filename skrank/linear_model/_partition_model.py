@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._checks import check_count
-from skrank._groups import takes_groups
-from skrank._lists import Levels
-from skrank._partitions import (
+from skrank._data.checks import check_count
+from skrank._data.groups import takes_groups
+from skrank._data.lists import Levels
+from skrank._probability.partitions import (
     ExpectedLevel,
     ListPairProba,
     SubsetModel,

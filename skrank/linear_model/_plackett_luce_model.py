@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._checks import check_count
-from skrank._groups import takes_groups
-from skrank._plackett_luce import (
+from skrank._data.checks import check_count
+from skrank._data.groups import takes_groups
+from skrank._probability.plackett_luce import (
     TopKProba,
     draw_ranks,
     stage_probabilities,

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skrank._checks import Integers
-from skrank._partitions import SubsetModel
-from skrank._solvers import LAST_DIGITS
-from skrank._stochastic import SampledObjective, ascend
-from skrank._warnings import warn
+from skrank._data.checks import Integers
+from skrank._data.warnings import warn
+from skrank._fit.lbfgs import LAST_DIGITS
+from skrank._fit.stochastic import SampledObjective, ascend
+from skrank._probability.partitions import SubsetModel
 from skrank.linear_model._linear import LinearRanker
 from skrank.linear_model._partition_model import PartitionModelMixin
 from skrank.losses import PMOP, ListMLE

@@ -8,20 +8,21 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._checks import (
+from skrank._data.checks import (
     check_choice,
     check_confidence,
     equally_long,
     finite_column,
     refuse_masked,
 )
-from skrank._groups import Grouping, find_groups, group_rows, list_weights, takes_groups
-from skrank._inference import estimate, standard_errors
-from skrank._lists import Floats, Lists
-from skrank._objective import LinearObjective, is_memory_mapped
-from skrank._warnings import warn
+from skrank._data.grouping import Grouping, group_rows, list_weights
+from skrank._data.groups import find_groups, takes_groups
+from skrank._data.lists import Floats, Lists
+from skrank._data.warnings import warn
+from skrank._fit.objective import LinearObjective, is_memory_mapped
+from skrank._probability.covariance import estimate, standard_errors
+from skrank._probability.summary import FitSummary
 from skrank.linear_model._linear import LISTED, involved, listing
-from skrank.linear_model._summary import FitSummary
 
 FEW_LISTS = 40
 FAR_FROM_OPTIMUM = 0.1  # standard errors

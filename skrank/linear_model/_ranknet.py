@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sklearn.utils._param_validation import StrOptions
 
-from skrank._solvers import LAST_DIGITS
+from skrank._fit.lbfgs import LAST_DIGITS
 from skrank.linear_model._linear import LinearRanker
 from skrank.linear_model._pair_model import PairModelMixin
 from skrank.losses import RankNet

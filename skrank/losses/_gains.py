@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank._lists import Floats, Lists
+from skrank._data.lists import Floats, Lists
 
 
 def relative_gains(y: Floats, lists: Lists) -> Floats:

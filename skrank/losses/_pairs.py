@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank._lists import Floats, Indices, Levels, Lists
+from skrank._data.lists import Floats, Indices, Levels, Lists
 
 
 def n_different(levels: Levels, lists: Lists) -> Floats:

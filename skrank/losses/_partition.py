@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skrank._checks import check_count
+from skrank._data.checks import check_count
+from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank._kernels.partitions import geometric
-from skrank._lists import Floats, Indices, Levels, Lists
 
 
 class Partitions(NamedTuple):

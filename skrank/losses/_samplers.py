@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skrank._data.lists import Floats, Lists
 from skrank._kernels.sampling import contrast
-from skrank._lists import Floats, Lists
 from skrank.losses.pmop import Prepared
 
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skrank._data.lists import Floats, Levels, Lists
 from skrank._kernels.paired_ties import paired_ties
-from skrank._lists import Floats, Levels, Lists
 from skrank.losses._pairs import n_pairs, n_tied
 from skrank.losses.base import Loss
 

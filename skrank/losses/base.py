@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from skrank._checks import equally_long, finite_column
-from skrank._groups import find_groups, group_rows, takes_groups
-from skrank._lists import Floats, Lists
+from skrank._data.checks import equally_long, finite_column
+from skrank._data.grouping import group_rows
+from skrank._data.groups import find_groups, takes_groups
+from skrank._data.lists import Floats, Lists
 
 
 class Loss(BaseEstimator):

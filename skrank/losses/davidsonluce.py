@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank._checks import check_choice
+from skrank._data.checks import check_choice
+from skrank._data.lists import Floats, Levels, Lists
 from skrank._kernels.partitions import IMPOSSIBLE
-from skrank._lists import Floats, Levels, Lists
 from skrank.losses._partition import Partitions, check_tie_size, geometric_likelihood
 from skrank.losses.base import Loss
 

@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skrank._checks import check_choice, check_count
+from skrank._data.checks import check_choice, check_count
+from skrank._data.lists import Floats, Indices, Levels, Lists
+from skrank._data.warnings import warn
 from skrank._kernels.listwise import (
     plackett_luce,
     plackett_luce_curvature,
     weighted_plackett_luce,
 )
 from skrank._kernels.marginal import marginal
-from skrank._lists import Floats, Indices, Levels, Lists
-from skrank._warnings import warn
 from skrank.losses.base import Loss
 
 TIES = ("order", "random", "breslow", "efron", "marginal")

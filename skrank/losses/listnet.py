@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._checks import check_choice, check_positive
-from skrank._lists import Floats, Lists
+from skrank._data.checks import check_choice, check_positive
+from skrank._data.lists import Floats, Lists
 from skrank.losses._gains import relative_gains
 from skrank.losses.base import Loss
 

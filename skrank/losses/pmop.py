@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from skrank._checks import check_choice
+from skrank._data.checks import check_choice
+from skrank._data.lists import Floats, Indices, Lists
 from skrank._kernels.partitions import arithmetic
-from skrank._lists import Floats, Indices, Lists
 from skrank.losses._partition import Partitions, check_tie_size, geometric_likelihood
 from skrank.losses.base import Loss
 

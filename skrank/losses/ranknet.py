@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._checks import check_choice
+from skrank._data.checks import check_choice
+from skrank._data.lists import Floats, Levels, Lists
 from skrank._kernels.pairwise import logistic
-from skrank._lists import Floats, Levels, Lists
 from skrank.losses._gains import relative_gains
 from skrank.losses._pairs import n_different
 from skrank.losses.base import Loss

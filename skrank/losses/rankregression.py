@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank._checks import LARGEST_SQUARED, check_choice
+from skrank._data.checks import LARGEST_SQUARED, check_choice
+from skrank._data.lists import Floats, Levels, Lists
 from skrank._kernels.quadratic import margin_squares
-from skrank._lists import Floats, Levels, Lists
 from skrank.losses._pairs import n_different, n_pairs
 from skrank.losses.base import Loss
 

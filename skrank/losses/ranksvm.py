@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank._checks import check_choice
+from skrank._data.checks import check_choice
+from skrank._data.lists import Floats, Levels, Lists
 from skrank._kernels.hinge import hinge
-from skrank._lists import Floats, Levels, Lists
 from skrank.losses._pairs import n_different
 from skrank.losses.base import Loss
 

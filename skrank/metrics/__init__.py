@@ -1,17 +1,17 @@
 """Metrics of ranked lists, and scorers made of them."""
 
-from skrank._groups import list_labels
+from skrank._data.groups import list_labels
 from skrank.metrics._average_precision import average_precision_score
 from skrank.metrics._cascade import err_score
-from skrank.metrics._click_models import (
+from skrank.metrics._clicks.models import (
     Cascade,
     DynamicBayesian,
     PositionBased,
     UserBrowsing,
 )
-from skrank.metrics._click_order import BestOrder, best_order
-from skrank.metrics._click_score import click_score
-from skrank.metrics._click_simulation import simulate_clicks
+from skrank.metrics._clicks.order import BestOrder, best_order
+from skrank.metrics._clicks.score import click_score
+from skrank.metrics._clicks.simulation import simulate_clicks
 from skrank.metrics._correlation import kendall_tau_score, spearman_score
 from skrank.metrics._explanation import (
     MetricExplanation,

@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skrank._checks import (
+from skrank._data.checks import (
     check_choice,
     check_count,
     equally_long,
     finite_column,
     is_number,
 )
-from skrank._groups import Grouping, find_groups, group_rows, list_weights
+from skrank._data.grouping import Grouping, group_rows, list_weights
+from skrank._data.groups import find_groups
+from skrank._data.lists import Floats
+from skrank._data.warnings import warn
 from skrank._kernels.metrics import TIES
-from skrank._lists import Floats
-from skrank._warnings import warn
 from skrank.metrics._conventions import Rule
 
 GEOMETRIC_FLOOR = 1e-5  # trec_eval's MIN_GEO_MEAN

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from skrank._checks import check_choice
-from skrank._groups import takes_groups
+from skrank._data.checks import check_choice
+from skrank._data.groups import takes_groups
+from skrank._data.ranks import ranks_in_order
 from skrank._kernels.metrics import count_pairs
-from skrank._ranks import ranks_in_order
 from skrank.metrics._average import check_average, scored_lists
 
 

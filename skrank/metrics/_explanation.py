@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from skrank._groups import takes_groups
+from skrank._data.groups import takes_groups
 from skrank.metrics._conventions import HALF, Rule, differences, fixed_by, rule_of
 
 WORDS: dict[str, dict[Any, str]] = {

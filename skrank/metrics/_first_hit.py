@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from skrank._checks import check_count
-from skrank._groups import takes_groups
+from skrank._data.checks import check_count
+from skrank._data.groups import takes_groups
 from skrank._kernels.binary import reciprocal_rank, search_length
 from skrank.metrics._average import (
     check_average,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from skrank._groups import takes_groups
+from skrank._data.groups import takes_groups
+from skrank._data.lists import Floats
 from skrank._kernels.metrics import discounted_gain
-from skrank._lists import Floats
 from skrank.metrics._average import (
     ScoredLists,
     check_average,

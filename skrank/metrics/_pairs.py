@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._groups import takes_groups
+from skrank._data.groups import takes_groups
 from skrank._kernels.metrics import count_pairs
 from skrank.metrics._average import check_average, scored_lists
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from skrank._checks import check_positive
-from skrank._groups import takes_groups
+from skrank._data.checks import check_positive
+from skrank._data.groups import takes_groups
+from skrank._data.lists import Floats
 from skrank._kernels.binary import hit_chance, hits_within
-from skrank._lists import Floats
 from skrank.metrics._average import check_average, check_cutoff
 from skrank.metrics._relevant import (
     RelevantLists,

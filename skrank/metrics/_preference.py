@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._groups import takes_groups
+from skrank._data.groups import takes_groups
 from skrank._kernels.binary import binary_preference
 from skrank.metrics._average import check_average, flags
 from skrank.metrics._relevant import relevant_lists

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from skrank._checks import is_number
-from skrank._groups import takes_groups
+from skrank._data.checks import is_number
+from skrank._data.groups import takes_groups
 from skrank._kernels.metrics import discounted_gain
 from skrank.metrics._average import (
     check_average,

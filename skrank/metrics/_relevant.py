@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from skrank._checks import is_number
-from skrank._lists import Floats, Indices
+from skrank._data.checks import is_number
+from skrank._data.lists import Floats, Indices
 from skrank.metrics._average import ScoredLists, check_ties, scored_lists
 from skrank.metrics._conventions import Rule, rule_of
 

@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNUSED, get_routing_for_object
 
-from skrank._groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, takes_groups
 from skrank.metrics._average_precision import average_precision_score
 from skrank.metrics._cascade import err_score
-from skrank.metrics._click_score import click_score
+from skrank.metrics._clicks.score import click_score
 from skrank.metrics._correlation import kendall_tau_score, spearman_score
 from skrank.metrics._first_hit import (
     expected_search_length_score,

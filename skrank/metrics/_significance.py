@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from skrank._checks import check_choice, check_confidence, check_count
-from skrank._lists import Floats
+from skrank._data.checks import check_choice, check_confidence, check_count
+from skrank._data.lists import Floats
 
 AT_ONCE = 2_000_000  # numbers held at a time while resampling
 

@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state, column_or_1d, indexable
 
-from skrank._checks import (
+from skrank._data.checks import (
     as_written,
     check_count,
     count_of,
     finite_column,
     is_integer,
 )
-from skrank._groups import find_groups, group_rows, takes_groups
+from skrank._data.grouping import group_rows
+from skrank._data.groups import find_groups, takes_groups
 from skrank.model_selection._comparison import Fold, Ranked, compare
 from skrank.model_selection._named_metrics import list_metrics
 from skrank.model_selection._result import RankerComparison

@@ -16,10 +16,10 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from skrank._checks import equally_long, finite_column
-from skrank._groups import Grouping, group_rows
+from skrank._data.checks import equally_long, finite_column
+from skrank._data.grouping import Grouping, group_rows
+from skrank._data.lists import Floats
 from skrank._kernels.metrics import best_first
-from skrank._lists import Floats
 from skrank.metrics import list_labels
 from skrank.metrics._scorers import predicted
 from skrank.model_selection._named_metrics import Metric

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from skrank._groups import takes_groups
-from skrank._lists import Floats, Indices
+from skrank._data.groups import takes_groups
+from skrank._data.lists import Floats, Indices
 from skrank.metrics import RankingScorer, make_ranking_scorer
 from skrank.model_selection._compare_rankers import (
     numbered_lists,

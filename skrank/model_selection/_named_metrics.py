@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._lists import Floats
+from skrank._data.lists import Floats
 from skrank.metrics import (
     RankingScorer,
     average_precision_scorer,

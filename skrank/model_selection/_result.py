@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank._lists import Floats
+from skrank._data.lists import Floats
 from skrank.metrics import (
     Interval,
     ScoreComparison,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 
-from skrank._groups import groups_on_index, takes_groups
+from skrank._data.groups import groups_on_index, takes_groups
 from skrank.model_selection._splitters import QueryShuffleSplit, code_groups
 
 

@@ -8,15 +8,10 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 from sklearn.utils.validation import _num_samples
 
-from skrank._checks import as_written, check_count
-from skrank._groups import (
-    Grouping,
-    group_rows,
-    groups_on_index,
-    missing_groups_message,
-    takes_groups,
-)
-from skrank._lists import Indices
+from skrank._data.checks import as_written, check_count
+from skrank._data.grouping import Grouping, group_rows
+from skrank._data.groups import groups_on_index, missing_groups_message, takes_groups
+from skrank._data.lists import Indices
 
 
 class QueryKFold(GroupKFold):

@@ -17,9 +17,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from skrank._checks import Integers, as_written, finite_column
-from skrank._groups import Grouping, find_groups, group_rows, list_weights, takes_groups
-from skrank._lists import Floats, Lists
+from skrank._data.checks import Integers, as_written, finite_column
+from skrank._data.grouping import Grouping, group_rows, list_weights
+from skrank._data.groups import find_groups, takes_groups
+from skrank._data.lists import Floats, Lists
 from skrank.base import RankerMixin
 from skrank.metrics import ndcg_score
 from skrank.neural._batches import Batch, ListTables, Ragged, batches_of

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from skrank._lists import Floats, Indices
+from skrank._data.lists import Floats, Indices
 
 # Lists are sorted by length among so many batches, so that little is padded.
 WINDOW = 8

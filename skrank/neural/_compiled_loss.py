@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from skrank._lists import Lists
+from skrank._data.lists import Lists
 from skrank.losses import Loss
 
 

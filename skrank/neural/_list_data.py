@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from skrank._checks import as_written
-from skrank._groups import group_rows, takes_groups
-from skrank._lists import Floats, Indices
+from skrank._data.checks import as_written
+from skrank._data.grouping import group_rows
+from skrank._data.groups import takes_groups
+from skrank._data.lists import Floats, Indices
 
 
 class ListData:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from skrank._lists import Floats, Indices, Lists
+from skrank._data.lists import Floats, Indices, Lists
 from skrank.losses import ListMLE, Loss
 from skrank.neural._base import NeuralRanker
 from skrank.neural._batches import Batch

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
-from skrank._checks import Integers, equally_long, finite_column
-from skrank._lists import Floats, Indices, Levels, Lists
+from skrank._data.checks import Integers, equally_long, finite_column
+from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank.metrics import (
     PositionBased,
     UserBrowsing,

@@ -10,9 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor, nn
 
-from skrank._checks import check_choice, check_count, finite_column
-from skrank._groups import find_groups, list_weights, takes_groups
-from skrank._lists import Floats, Indices, Levels, Lists
+from skrank._data.checks import check_choice, check_count, finite_column
+from skrank._data.grouping import list_weights
+from skrank._data.groups import find_groups, takes_groups
+from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank.metrics import PositionBased, UserBrowsing, best_order
 from skrank.neural._arranger import Arranger, arrangement_loss
 from skrank.neural._base import NeuralRanker, place_rows

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from skrank._lists import Floats, Indices
+from skrank._data.lists import Floats, Indices
 from skrank.neural._batches import Batch, ListTables, batches_of, drawn_batches
 
 LARGEST_GRADIENT = 20.0  # as in the code of STARank

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from skrank._lists import Lists
+from skrank._data.lists import Lists
 
 BLOCK_ENTRIES = 2**20  # 8 MB of float64
 LEAST_ROWS = 512  # so that adding up p x p matrices costs little beside making them

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skrank._lists import Floats, Indices
+from skrank._data.lists import Floats, Indices
 from skrank.preprocessing._blocks import canonical, row_blocks
 
 # Means in standard deviations above which moments of raw values lose digits.

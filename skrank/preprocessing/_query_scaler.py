@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from skrank._checks import refuse_masked
-from skrank._groups import LEVEL, find_groups, group_rows, takes_groups
-from skrank._lists import Floats, Lists
+from skrank._data.checks import refuse_masked
+from skrank._data.grouping import group_rows
+from skrank._data.groups import LEVEL, find_groups, takes_groups
+from skrank._data.lists import Floats, Lists
 from skrank.preprocessing._blocks import canonical, list_blocks
 
 

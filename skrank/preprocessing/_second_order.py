@@ -14,8 +14,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skrank._checks import Integers, finite_column, refuse_masked
-from skrank._warnings import warn
+from skrank._data.checks import Integers, finite_column, refuse_masked
+from skrank._data.warnings import warn
 from skrank.preprocessing._blocks import row_blocks
 from skrank.preprocessing._products import (
     column_moments,

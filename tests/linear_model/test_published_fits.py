@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from statsmodels.duration.hazard_regression import PHReg
 
 from skrank import ListMLERanker, RankNetRanker
-from skrank._groups import group_rows
+from skrank._data.grouping import group_rows
 from skrank.losses import ListMLE
 
 EXACT = {"tol": 1e-12, "ftol": 0.0, "max_iter": 5000}

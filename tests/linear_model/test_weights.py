@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skrank import ListMLERanker, ListNetRanker, RankNetRanker, with_groups
-from skrank._groups import group_rows
+from skrank._data.grouping import group_rows
 
 
 @pytest.mark.parametrize("factor", [1e-300, 0.5, 7.0, 1e300])

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank import metrics, with_groups
-from skrank._groups import find_groups
+from skrank._data.groups import find_groups
 from skrank.metrics import (
     RankingScorer,
     dcg_score,

@@ -10,7 +10,7 @@ from sklearn.base import clone
 torch = pytest.importorskip("torch", reason="skrank.neural needs PyTorch")
 
 from skrank import rank_within, with_groups  # noqa: E402
-from skrank._lists import Lists  # noqa: E402
+from skrank._data.lists import Lists  # noqa: E402
 from skrank.datasets import make_ranking  # noqa: E402
 from skrank.metrics import (  # noqa: E402
     PositionBased,

@@ -1,0 +1,265 @@
+"""The options of the command."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Callable
+from typing import NoReturn
+
+import skrank
+from skrank._cli.data import FILES, N_LISTS
+from skrank._cli.paper import TITLE
+from skrank.model_selection._comparison import one_line
+
+DESCRIPTION = """\
+Fit every linear ranker of skrank, and a pointwise ridge regression, to the same
+lists and print how well each ranks lists that it has not seen, best first.
+
+Without TRAIN it does so on data drawn from a model, half of the lists for training
+and half for the test. TRAIN and FILE are LETOR files (svmlight text with qid, plain
+or gzip), one row a line:
+
+  <label> qid:<query> <feature>:<value> <feature>:<value> ...
+"""
+EPILOG = """\
+examples:
+  skrank                                      built-in data
+  skrank train.txt.gz --test test.txt.gz      learn from one file, rank the other
+  skrank train.txt                            cross-validation, 5 folds of whole lists
+  skrank train.txt --cv 10 --metric err@10    10 folds, sorted by ERR at 10
+  skrank train.txt --sparse --budget 600      many zeros; up to ten minutes a row
+  skrank S1 S2 S3 --cv files                  each file ranked by the others
+  skrank train.txt --second-order --paper     the experiment that PMOP comes from
+
+The table goes to standard output and progress to standard error. All measures are
+between 0 and 1 and larger is better. The row "(random order)" is what they are on
+average if rows are shuffled. Exit status: 0 done, 2 wrong option or file, 1 output
+cannot be written, 130 stopped by Ctrl-C.
+"""
+PAPER_HELP = (
+    f"run {TITLE}: its rankers and ours, without a penalty unless --alpha gives one; "
+    "with --second-order on three sets of features, without products and with those "
+    "of centred and of raw features; differences are of the measure to sort by"
+)
+BUDGET_HELP = """\
+seconds of fitting that a row of the table may be expected to take, all folds together
+(default: %(default)g; inf for no limit). Before the first fit, a trial fit to at most
+50 whole lists is timed and multiplied by the ratio of rows or of pairs of rows,
+whichever is larger, and by the number of folds. If that is too much, it is repeated,
+and on more lists until a trial takes 1/20 of the budget. A fit that has begun is not
+stopped."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Parser that answers a mistake with one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong, and exit with status 2."""
+        self.exit(2, f"{self.prog}: error: {one_line(message)}\n")
+
+
+def options() -> Parser:
+    """Return the parser of all options."""
+    parser = Parser(
+        prog="skrank",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    data = parser.add_argument_group("data")
+    data.add_argument(
+        "train",
+        metavar="TRAIN",
+        nargs="*",
+        help="file to learn from; the rows of several are joined",
+    )
+    how = data.add_mutually_exclusive_group()
+    how.add_argument("--test", metavar="FILE", help="file with the lists to rank")
+    how.add_argument(
+        "--cv",
+        metavar="FOLDS",
+        type=_folds_or_files,
+        help="without --test: cut TRAIN into so many parts of whole lists, and rank "
+        'each by what is learned from the others (default: 5); "files": each TRAIN is '
+        "a part",
+    )
+    data.add_argument(
+        "--sparse",
+        action="store_true",
+        help="keep only values that are not zero, for files with many zeros; features "
+        "are then scaled but not centred, which changes no ranking by skrank",
+    )
+    data.add_argument(
+        "--no-standardize",
+        action="store_true",
+        help="take features as they are; otherwise each gets mean 0 and standard "
+        "deviation 1 on the training part",
+    )
+    data.add_argument(
+        "--second-order",
+        metavar="THRESHOLD",
+        nargs="?",
+        type=_threshold,
+        const=0.15,
+        help="add the products of two features whose absolute correlation with the "
+        "label is above THRESHOLD on the training part (default: %(const)s)",
+    )
+    data.add_argument(
+        "--lists",
+        metavar="N",
+        type=_integer_from(2),
+        help=f"without TRAIN: number of lists to draw (default: {N_LISTS})",
+    )
+    measures = parser.add_argument_group("measures")
+    measures.add_argument(
+        "--metric",
+        metavar="NAME",
+        type=_metric_name,
+        default="ndcg@10",
+        help="measure to sort by (default: %(default)s), added to the table if it is "
+        f"not there: {_metric_names()}, where K is the number of top rows that count",
+    )
+    measures.add_argument(
+        "--max-grade",
+        metavar="G",
+        type=_positive,
+        help="highest grade of the scale, for ERR (default: the largest label seen)",
+    )
+    measures.add_argument(
+        "--empty-as-zero",
+        action="store_true",
+        help="count lists without a relevant row as 0 in NDCG, as published numbers "
+        "often do; otherwise they are left out",
+    )
+    measures.add_argument(
+        "--intervals",
+        action="store_true",
+        help="show, for the measure to sort by, bootstrap intervals and the paired "
+        "difference of each ranker from the pointwise ridge regression",
+    )
+    fitting = parser.add_argument_group("fitting")
+    fitting.add_argument(
+        "--alpha",
+        metavar="A",
+        type=_number_from(0, finite=True),
+        help="penalty of the rankers of skrank (default: that of each ranker); the "
+        "ridge regression keeps its own, 1",
+    )
+    fitting.add_argument(
+        "--budget",
+        metavar="SECONDS",
+        type=_number_from(0, finite=False),
+        default=60.0,
+        help=" ".join(BUDGET_HELP.split()),
+    )
+    fitting.add_argument(
+        "--n-jobs",
+        metavar="N",
+        type=int,
+        default=1,
+        help="threads of each fit, -1 for all cores (default: %(default)s)",
+    )
+    fitting.add_argument(
+        "--seed",
+        metavar="S",
+        type=_integer_from(0, 2**32 - 1),
+        default=0,
+        help="draws built-in data, folds, and what rankers draw (default: %(default)s)",
+    )
+    other = parser.add_argument_group("other")
+    other.add_argument("--paper", action="store_true", help=PAPER_HELP)
+    other.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    other.add_argument(
+        "--version", action="version", version=f"skrank {skrank.__version__}"
+    )
+    return parser
+
+
+def refuse_contradictions(parser: Parser, args: argparse.Namespace) -> None:
+    """Stop at options that do not go together."""
+    if not args.train:
+        for name in ("test", "cv", "sparse"):
+            if getattr(args, name):
+                parser.error(f"--{name} needs TRAIN, the file to learn from")
+    elif args.lists is not None:
+        parser.error("--lists is for built-in data, without TRAIN")
+    if args.cv == FILES and len(args.train) < 2:
+        parser.error("--cv files needs two or more files TRAIN")
+    if args.n_jobs == 0:
+        parser.error("--n-jobs must be positive, or -1 for all cores")
+    if args.paper and args.no_standardize:
+        parser.error("--paper standardises; leave out --no-standardize")
+    if args.paper and args.intervals:
+        parser.error("--paper shows its own intervals; leave out --intervals")
+
+
+def _metric_names() -> str:
+    return "ndcg, ndcg@K, err, err@K or pairwise_accuracy"
+
+
+def _metric_name(text: str) -> str:
+    """Return the name of a measure, or raise for argparse."""
+    name = text.lower()
+    if not re.fullmatch(r"(ndcg|err)(@[1-9]\d{0,8})?|pairwise_accuracy", name):
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {_metric_names()}")
+    return name
+
+
+def _folds_or_files(text: str) -> int | str:
+    return FILES if text == FILES else _integer_from(2)(text)
+
+
+def _threshold(text: str) -> float:
+    """Return a correlation, or raise for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of at least 0 and below 1; files stand before it"
+        )
+    return value
+
+
+def _integer_from(smallest: int, largest: int | None = None) -> Callable[[str], int]:
+    def integer(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = smallest - 1
+        if value < smallest or (largest is not None and value > largest):
+            limit = "" if largest is None else f" and at most {largest}"
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not an integer of at least {smallest}{limit}"
+            )
+        return value
+
+    return integer
+
+
+def _positive(text: str) -> float:
+    """Return a finite number above 0, or raise for argparse."""
+    value = _number_from(0, finite=True)(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not above 0")
+    return value
+
+
+def _number_from(smallest: float, *, finite: bool) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not value >= smallest or (finite and value == math.inf):
+            kind = "finite number" if finite else "number"
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a {kind} of at least {smallest:g}"
+            )
+        return value
+
+    return number

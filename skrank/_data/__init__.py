@@ -1,0 +1,1 @@
+"""Lists, groups and checks: what stands below everything else."""

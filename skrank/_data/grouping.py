@@ -1,0 +1,356 @@
+"""Code the labels of groups, and bring the rows of each list together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank._data.checks import as_written, count_of, finite_column
+from skrank._data.lists import Floats, Indices, Lists
+
+SIZES_ADVICE = (
+    " If these are list sizes, as LightGBM takes them, use "
+    "groups=np.repeat(np.arange(len(sizes)), np.int64(sizes))."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The rows of a table as lists.
+
+    Attributes
+    ----------
+    lists : Lists
+        The lists, over the rows in the order ``rows``.
+    rows : ndarray of shape (n_rows,) or None
+        Row numbers that bring the rows of each list together, in row order inside
+        each list; None where they are together already.
+    labels : ndarray of shape (n_lists,)
+        The group label of each list.
+    """
+
+    lists: Lists
+    rows: Indices | None
+    labels: NDArray
+
+    def gather(self, values: NDArray) -> NDArray:
+        """Return row values in the order of the lists."""
+        return values if self.rows is None else values[self.rows]
+
+    def scatter(self, values: NDArray) -> NDArray:
+        """Return values in the order of the lists as values in row order."""
+        if self.rows is None:
+            return values
+        out = np.empty_like(values)
+        out[self.rows] = values
+        return out
+
+    def label_order(self) -> Indices | None:
+        """Return the permutation that sorts the lists by label.
+
+        None where they are sorted, or where labels of different kinds cannot be:
+        these stay in the order in which they first appear.
+        """
+        labels = self.labels
+        if labels.dtype.kind != "O":
+            if bool(np.all(labels[1:] > labels[:-1])):
+                return None
+            return np.argsort(labels, kind="stable")
+        try:
+            return np.array(sorted(range(len(labels)), key=labels.__getitem__))
+        except TypeError:
+            return None
+
+
+def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
+    """Check groups and bring the rows of each list together.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_rows,)
+        One label a row: integers, strings, floats, dates, categories, tuples or any
+        other hashable values, in any order.
+    n_rows : int, default=None
+        Number of rows that there should be.
+
+    Returns
+    -------
+    grouping : Grouping
+        Lists in row order where each list's rows are together, else in the order of
+        their labels (of first appearance for labels that are coded as objects). Rows
+        keep their order inside a list.
+
+    Raises
+    ------
+    ValueError
+        If groups are not one-dimensional, have another length, miss values or
+        cannot be hashed.
+    """
+    categorical = _codes_and_categories(groups, n_rows)
+    labels = one_dimensional(groups) if categorical is None else categorical[0]
+    if n_rows is not None and len(labels) != n_rows:
+        message = (
+            f"groups has {len(labels)} entries for {n_rows} rows; it needs one group "
+            "label per row."
+        )
+        if _are_sizes(labels, n_rows):
+            message += SIZES_ADVICE
+        raise ValueError(message)
+    if len(labels) == 0:
+        raise ValueError("groups is empty; it needs one group label per row.")
+    kind = labels.dtype.kind
+    if categorical is not None:
+        codes, values = categorical
+    elif kind == "O":
+        codes, values = _code_objects(labels)
+    else:
+        if kind in "fc":
+            _refuse_missing(int(np.isnan(labels).sum()))
+        elif kind in "mM":
+            _refuse_missing(int(np.isnat(labels).sum()))
+        codes, values = labels, None
+    starts = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
+    sizes = np.diff(starts, append=len(codes))
+    runs = codes[starts]
+    if values is None:
+        if bool(np.all(runs[1:] > runs[:-1])):
+            return Grouping(Lists(sizes), None, runs)
+        run_codes, values = _code_sortable(runs)
+    elif categorical is not None:
+        run_codes, values = _code_categories(runs, values)
+    else:
+        run_codes = runs
+    if len(values) == len(runs):
+        return Grouping(Lists(sizes), None, values[run_codes])
+    codes = np.repeat(run_codes, sizes)
+    return Grouping(Lists(np.bincount(codes)), _stable_order(codes), values)
+
+
+def list_weights(sample_weight: Any, grouping: Grouping) -> Floats | None:
+    """Return the weight of each list from weights of its rows.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,) or None
+        One weight a row, the same for all rows of a list.
+    grouping : Grouping
+        The lists.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_lists,) or None
+        In the order of ``grouping.lists``.
+
+    Raises
+    ------
+    ValueError
+        If the length differs, or weights vary inside a list, are negative, masked,
+        not finite, or all zero.
+    """
+    if sample_weight is None:
+        return None
+    given = np.asanyarray(sample_weight)  # a masked array keeps its mask
+    lists = grouping.lists
+    if given.shape != (lists.n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {given.shape} for {lists.n_rows} rows in "
+            f"{lists.n_lists} lists; it needs one entry per row, constant inside "
+            "each list (the weight of the list). For one weight per list w, in the "
+            "order of the sorted group labels, use "
+            "w[np.unique(groups, return_inverse=True)[1]]."
+        )
+    weights = finite_column(given, "sample_weight")
+    if weights.min() < 0:
+        raise ValueError(f"sample_weight must not be negative, got {weights.min()}.")
+    weights = grouping.gather(weights)
+    varies = lists.max(weights) != lists.min(weights)
+    if varies.any():
+        label = grouping.labels[np.argmax(varies)]
+        raise ValueError(
+            "sample_weight must be constant inside each list: it is the weight of "
+            f"the list. It varies in {count_of(int(varies.sum()), 'list')}, such as "
+            f"{as_written(label)}."
+        )
+    weights = weights[lists.starts]
+    if weights.max() == 0:
+        raise ValueError("sample_weight is zero for every list.")
+    return weights
+
+
+def one_dimensional(groups: Any) -> NDArray:
+    """Return groups as a one-dimensional array without changing any label."""
+    if isinstance(groups, np.ma.MaskedArray):
+        _refuse_missing(int(np.ma.getmaskarray(groups).sum()))
+    if isinstance(groups, memoryview):  # a scalar, by np.isscalar
+        groups = np.asarray(groups)
+    if isinstance(groups, str | bytes) or np.isscalar(groups) or groups is None:
+        raise ValueError(
+            f"groups must hold one label per row, got {groups!r}. To rank all rows "
+            "as one list pass groups=np.zeros(len(y))."
+        )
+    if hasattr(groups, "__array__"):
+        labels = np.asarray(groups)
+    elif getattr(groups, "ndim", 1) != 1:
+        labels = groups  # a sparse matrix, refused below
+    elif isinstance(groups, Set | Mapping) or not isinstance(groups, Collection):
+        raise ValueError(
+            "groups must be an array or a list with one label per row, got "
+            f"{type(groups).__name__}, which has no rows."
+        )
+    else:
+        # np.asarray would turn [1, "1"] into strings and flatten tuples.
+        labels = np.fromiter(groups, dtype=object)
+        kinds = set(map(type, labels))
+        if kinds <= {int}:
+            try:
+                labels = labels.astype(np.int64)
+            except OverflowError:
+                pass
+        elif kinds == {float}:
+            labels = labels.astype(np.float64)
+        elif any(issubclass(kind, list | np.ndarray) for kind in kinds):
+            raise ValueError(
+                "groups must be one-dimensional, got a sequence of sequences. Pass "
+                "one label per row; labels of several parts must be tuples."
+            )
+    if labels.ndim != 1:
+        raise ValueError(
+            f"groups must be one-dimensional, got shape {labels.shape}. Pass one "
+            "label per row, such as groups[:, 0]; for a combination of columns pass "
+            "a list of tuples."
+        )
+    if labels.dtype.kind in "VT":
+        # Records become tuples; strings may hold an object for missing ones.
+        labels = np.fromiter(labels.tolist(), dtype=object, count=len(labels))
+    return labels
+
+
+def _are_sizes(labels: NDArray, n_rows: int) -> bool:
+    """Tell whether labels may be sizes of lists that are so many rows together."""
+    if labels.dtype.kind not in "iuf" or not len(labels):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool((labels == np.floor(labels)).all() and labels.sum() == n_rows)
+
+
+def _refuse_missing(n_missing: int) -> None:
+    if n_missing:
+        raise ValueError(
+            f"groups has {n_missing} missing values; every row needs a group label. "
+            "Drop these rows, or give them groups of their own."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    """Tell None, NaN, NaT and pandas.NA, or a tuple that holds one, from labels."""
+    if label is None:
+        return True
+    if isinstance(label, tuple):
+        return any(map(_is_missing, label))
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and label is pandas.NA:
+        return True
+    try:
+        return bool(label != label)
+    except (TypeError, ValueError):
+        return False
+
+
+def _codes_and_categories(
+    groups: Any, n_rows: int | None
+) -> tuple[NDArray, NDArray] | None:
+    """Return the code of each row and the categories of pandas categorical groups.
+
+    None for all else: also where rows are missing or miscounted, which is told of
+    labels, and where categories are more than rows, so that labels are the less work.
+    """
+    pandas = sys.modules.get("pandas")
+    dtype = getattr(groups, "dtype", None)
+    if pandas is None or not isinstance(dtype, pandas.CategoricalDtype):
+        return None
+    values = getattr(groups, "array", groups)  # of a series or an index
+    if not isinstance(values, pandas.Categorical):
+        return None
+    codes, every = values.codes, np.arange(len(values.categories))
+    if len(codes) < max(len(every), 1) or codes.min() < 0:
+        return None
+    if n_rows is not None and len(codes) != n_rows:
+        return None
+    categories = np.asarray(pandas.Categorical.from_codes(every, dtype=dtype))
+    # A category is not missing, but a tuple may have a part that is.
+    if categories.dtype == object and any(map(_is_missing, categories.tolist())):
+        return None
+    return codes, categories
+
+
+def _code_categories(codes: NDArray, categories: NDArray) -> tuple[Indices, NDArray]:
+    """Return numbers from 0 and their labels for codes of which some may be unused.
+
+    In the order that labels that are no categories have: sorted, or for objects that of
+    first appearance.
+    """
+    first = np.full(len(categories), len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last to be written stays
+    used = np.flatnonzero(first < len(codes))
+    key = first if categories.dtype == object else categories
+    used = used[np.argsort(key[used], kind="stable")]
+    number = np.empty(len(categories), dtype=np.intp)
+    number[used] = np.arange(len(used))
+    return number[codes], categories[used]
+
+
+def _code_objects(labels: NDArray) -> tuple[Indices, NDArray]:
+    """Return a number for each label, in the order of first appearance."""
+    sequence = labels.tolist()
+    try:
+        numbers = {
+            label: number for number, label in enumerate(dict.fromkeys(sequence))
+        }
+    except TypeError as error:
+        raise ValueError(
+            f"groups must hold hashable labels ({error}). Use strings, numbers or "
+            "tuples."
+        ) from error
+    codes = np.fromiter(
+        map(numbers.__getitem__, sequence), dtype=np.intp, count=len(sequence)
+    )
+    missing = [number for label, number in numbers.items() if _is_missing(label)]
+    _refuse_missing(int(np.isin(codes, missing).sum()) if missing else 0)
+    return codes, np.fromiter(numbers, dtype=object, count=len(numbers))
+
+
+def _code_sortable(labels: NDArray) -> tuple[Indices, NDArray]:
+    """Return a number for each label, in sorted order of labels."""
+    if labels.dtype.kind in "iu":
+        low, high = int(labels.min()), int(labels.max())
+        if high - low <= 4 * len(labels):
+            wide = labels.astype(f"{labels.dtype.kind}8")
+            shifted = (wide - wide.dtype.type(low)).astype(np.intp)
+            present = np.zeros(high - low + 1, dtype=bool)
+            present[shifted] = True
+            codes = (np.cumsum(present) - 1)[shifted]
+            values = np.flatnonzero(present).astype(wide.dtype)
+            return codes, (values + wide.dtype.type(low)).astype(labels.dtype)
+    if labels.dtype.kind in "SU":
+        # Hashing all and sorting the distinct ones beats sorting all.
+        codes, seen = _code_objects(labels)
+        values, first_seen = np.unique(seen.astype(labels.dtype), return_index=True)
+        number = np.empty_like(first_seen)
+        number[first_seen] = np.arange(len(values))
+        return number[codes], values
+    values, codes = np.unique(labels, return_inverse=True)
+    return codes, values
+
+
+def _stable_order(codes: Indices) -> Indices:
+    """Sort small non-negative integers, stably: by radix, 16 bits at a time."""
+    order = np.argsort(codes.astype(np.uint16), kind="stable")
+    for shift in range(16, int(codes.max()).bit_length(), 16):
+        digits = (codes >> shift).astype(np.uint16)[order]
+        order = order[np.argsort(digits, kind="stable")]
+    return order

@@ -1,0 +1,237 @@
+"""Find the groups of rows, and explain what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+
+from skrank._data.checks import refuse_masked
+from skrank._data.grouping import group_rows, one_dimensional
+
+LEVEL = "groups"
+OTHER_NAMES = {
+    *("group", "group_id", "group_ids", "qid", "qids"),
+    *("query", "queries", "query_id", "query_ids"),
+}
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def takes_groups(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function so that other names of ``groups`` raise with ours.
+
+    Other unknown arguments raise as they always do.
+    """
+    is_method = next(iter(signature(function).parameters)) == "self"
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name.lower() in OTHER_NAMES:
+                called = function.__qualname__
+                if is_method and args:
+                    called = f"{type(args[0]).__name__}.{function.__name__}"
+                raise TypeError(
+                    f"{called}() got an unexpected keyword argument '{name}'. Did you "
+                    "mean 'groups', one label per row?"
+                )
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def find_groups(
+    y: Any,
+    groups: Any,
+    method: str,
+    *,
+    name: str = "y",
+    explain: Callable[[str], str] | None = None,
+) -> Any:
+    """Return the groups given, or those on the index of ``y``.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,) or (n_rows, n_features)
+        Labels, or what else may be a pandas object with an index level "groups".
+    groups : array-like of shape (n_rows,) or None
+        One group label a row.
+    method : str
+        The caller's name, for messages.
+    name : str, default="y"
+        The name of what may carry groups, for messages.
+    explain : callable, default=None
+        Returns the message for missing groups from ``method``; None means
+        :func:`missing_groups_message`.
+
+    Returns
+    -------
+    groups : array-like of shape (n_rows,)
+        As given, not yet checked.
+
+    Raises
+    ------
+    ValueError
+        If there are no groups, or the argument and the index differ.
+    """
+    indexed = groups_on_index(y)
+    if groups is None:
+        if indexed is None:
+            raise ValueError((explain or missing_groups_message)(method))
+        return indexed
+    if indexed is not None and not _same_labels(indexed, groups):
+        # Missing values and another length have better advice of their own.
+        group_rows(groups, len(indexed))
+        group_rows(indexed)
+        message = (
+            f"{method} was given groups= that differ from the index level '{LEVEL}' "
+            f"of {name}. Pass only one of the two."
+        )
+        if name == "y":
+            message += (
+                " (To split by something coarser than the list, such as users, give it "
+                "to the splitter alone: with metadata routing off, or through "
+                "set_split_request.)"
+            )
+        raise ValueError(message)
+    return groups
+
+
+def groups_on_index(y: Any) -> Any:
+    """Return the index level named "groups" of a pandas object, else None."""
+    index = getattr(y, "index", None)
+    names = getattr(index, "names", None) or ()
+    if index is not None and any(
+        isinstance(name, str) and name == LEVEL for name in names
+    ):
+        return index.get_level_values(LEVEL)
+    return None
+
+
+def missing_groups_message(method: str) -> str:
+    """Explain how to pass groups, given how scikit-learn is set up at the moment."""
+    if sklearn.get_config()["enable_metadata_routing"]:
+        state = "metadata routing is on, but nothing passed groups this far."
+    else:
+        state = (
+            "metadata routing is off, so tools such as GridSearchCV cannot hand "
+            "groups on: call sklearn.set_config(enable_metadata_routing=True) and "
+            "pass groups to the outer fit."
+        )
+    return (
+        f"{method} needs to know which rows form a list, and no groups were given. "
+        "Pass groups=, one label per row, or give a pandas y with an index level "
+        f"named '{LEVEL}' (skrank.with_groups makes one). Inside scikit-learn tools: "
+        f"{state} To rank all rows as one list pass groups=np.zeros(len(y))."
+    )
+
+
+@takes_groups
+def list_labels(groups: Any) -> NDArray:
+    """Return the labels of the lists, in the order of values given a list at a time.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_rows,)
+        One group label a row.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_lists,)
+        Sorted as by ``np.unique`` where labels can be compared, else in the order
+        of first appearance.
+
+    Raises
+    ------
+    ValueError
+        If groups are not one-dimensional, miss values or cannot be hashed.
+
+    Examples
+    --------
+    >>> from skrank.metrics import list_labels
+    >>> list_labels(["b", "b", "a"])
+    array(['a', 'b'], dtype=object)
+    """
+    grouping = group_rows(groups)
+    order = grouping.label_order()
+    return grouping.labels if order is None else grouping.labels[order]
+
+
+@takes_groups
+def with_groups(y: Any, groups: Any) -> Any:
+    """Return labels as a pandas Series that carries its groups on the index.
+
+    Rankers, scorers and splitters of skrank read the index level named "groups", so
+    that lists stay together inside scikit-learn's tools without metadata routing.
+    Rows are matched by position, never by an index that ``y`` or ``groups`` has.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels, higher is better.
+    groups : array-like of shape (n_rows,)
+        One group label a row.
+
+    Returns
+    -------
+    y : pandas.Series of shape (n_rows,)
+        The labels, with an index level named "groups".
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    ValueError
+        If lengths differ, ``y`` is masked, or groups are not one-dimensional or miss
+        values.
+
+    Examples
+    --------
+    >>> from skrank import with_groups
+    >>> with_groups([2, 0, 1], ["a", "a", "b"])
+    groups
+    a    2
+    a    0
+    b    1
+    dtype: int64
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "with_groups needs pandas (pip install pandas). Without it, turn on "
+            "metadata routing and pass groups= instead."
+        ) from error
+    refuse_masked(y, "y")
+    values = np.asarray(y)
+    if values.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, got shape {values.shape}.")
+    group_rows(groups, len(values))
+    labels = one_dimensional(groups)
+    if labels.dtype == np.float16:
+        labels = labels.astype(np.float32)  # pandas has no index of half floats
+    # Named for objects, lest pandas turn them into dates, strings or a MultiIndex.
+    dtype = object if labels.dtype.kind == "O" else None
+    index = pd.Index(labels, dtype=dtype, name=LEVEL, tupleize_cols=False)
+    return pd.Series(values, index=index)
+
+
+def _same_labels(a: Any, b: Any) -> bool:
+    """Tell whether two sequences hold the same group labels row by row."""
+    first, second = one_dimensional(a), one_dimensional(b)
+    kinds = {first.dtype.kind, second.dtype.kind}
+    if kinds <= set("biu") or kinds == {"f"} or kinds == {"M"} or kinds == {"m"}:
+        return bool(np.array_equal(first, second))
+    if kinds in ({"O", "M"}, {"O", "m"}):
+        dated, other = (first, second) if second.dtype == object else (second, first)
+        try:
+            return bool(np.array_equal(dated, other.astype(dated.dtype)))
+        except (TypeError, ValueError):
+            return False
+    return first.tolist() == second.tolist()

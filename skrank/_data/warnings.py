@@ -1,0 +1,69 @@
+"""Warn in the name of the user's own line, however deep the reason was found."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from types import FrameType
+
+# Pipelines, searches and scorers stand between a user and a ranker.
+PASSED_OVER = ("skrank", "sklearn", "joblib")
+# What runs a function of skrank in another thread or process.
+STARTERS = ("concurrent", "multiprocessing", "runpy", "threading")
+DECORATORS = "skrank._data.groups"  # which stand before the public methods
+PARTS_OF_DATA = "sklearn.model_selection._validation"  # cross-validation's fits
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, with the first line outside skrank and scikit-learn as the place.
+
+    Where there is none, as in a worker of joblib, the place is in the outermost
+    function of skrank.
+
+    Parameters
+    ----------
+    message : str
+        What the user should know.
+    category : type of Warning, default=UserWarning
+        The class of the warning.
+    """
+    level, last_of_skrank, package = 1, 1, ""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        package = _package(frame, package)
+        if package not in PASSED_OVER + STARTERS:
+            break
+        level += 1
+        if package == "skrank" and frame.f_globals["__name__"] != DECORATORS:
+            last_of_skrank = level
+        frame = frame.f_back
+    warnings.warn(
+        message,
+        category,
+        stacklevel=last_of_skrank if frame is None else level + 1,
+    )
+
+
+def in_cross_validation() -> bool:
+    """Tell whether scikit-learn is fitting to one of many parts of a user's data."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__") == PARTS_OF_DATA:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _package(frame: FrameType, called: str) -> str:
+    """Return the top of the name of the module whose code a frame runs.
+
+    Workers are started by ``-m`` and a module, or by ``-c`` and a line, whose frame
+    then called multiprocessing.
+    """
+    name = str(frame.f_globals.get("__name__", ""))
+    if name == "__main__":
+        spec = frame.f_globals.get("__spec__")
+        name = name if spec is None else spec.name
+        if frame.f_code.co_filename == "<string>" and called == "multiprocessing":
+            name = called
+    return name.partition(".")[0]

@@ -1,0 +1,1 @@
+"""Fit a linear scorer: data, objective, solvers."""

@@ -1,0 +1,1 @@
+"""What fitted models of probabilities can tell."""

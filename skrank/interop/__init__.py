@@ -1,0 +1,13 @@
+"""Take over data laid out for other tools: runs, ranks, sizes of lists."""
+
+from skrank.interop._ranks import from_ranks
+from skrank.interop._runs import RunRows, from_run
+from skrank.interop._sizes import groups_from_sizes, sizes_from_groups
+
+__all__ = [
+    "RunRows",
+    "from_ranks",
+    "from_run",
+    "groups_from_sizes",
+    "sizes_from_groups",
+]

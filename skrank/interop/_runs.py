@@ -1,0 +1,172 @@
+"""Take over TREC runs and judgments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank._data.checks import finite_column
+from skrank._data.grouping import group_rows
+from skrank._data.lists import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class RunRows:
+    """The rows of a run and its judgments: what is retrieved, judged, or both.
+
+    Attributes
+    ----------
+    y_true : ndarray of shape (n_rows,)
+        Grades; 0 for rows that nobody judged.
+    y_score : ndarray of shape (n_rows,)
+        Scores; rows that are not retrieved come below the others of their list.
+    groups : ndarray of shape (n_rows,)
+        Topic of each row.
+    retrieved, judged : ndarray of bool of shape (n_rows,)
+        Whether the run has the row, and whether the judgments do.
+    doc_ids : ndarray of shape (n_rows,)
+        Document ids.
+
+    Examples
+    --------
+    >>> from skrank.interop import from_run
+    >>> from skrank.metrics import average_precision_score
+    >>> rows = from_run({"t": {"a": 1, "b": 1}}, {"t": {"a": 2.0, "c": 1.0}})
+    >>> rows.score(average_precision_score, convention="trec_eval")
+    0.5
+    """
+
+    y_true: Floats
+    y_score: Floats
+    groups: NDArray
+    retrieved: NDArray
+    judged: NDArray
+    doc_ids: NDArray
+
+    def __len__(self) -> int:
+        return len(self.y_true)
+
+    def score(self, metric: Callable, **options: Any) -> Any:
+        """Return a metric of these rows.
+
+        Parameters
+        ----------
+        metric : callable
+            A metric of ``skrank.metrics``. It is handed those of ``retrieved``,
+            ``judged`` and ``doc_ids`` that it takes.
+        **options
+            Its other arguments, such as ``convention="trec_eval"``.
+
+        Returns
+        -------
+        score : float or ndarray of shape (n_lists,)
+            What the metric returns.
+
+        Raises
+        ------
+        TypeError
+            If the metric cannot leave out the rows that are not retrieved.
+        ValueError
+            If the metric refuses the rows.
+        """
+        taken = inspect.signature(metric).parameters
+        if "retrieved" not in taken and not self.retrieved.all():
+            name = getattr(metric, "__name__", repr(metric))
+            raise TypeError(
+                f"{name} takes no retrieved=, and the run does not have all rows."
+            )
+        rows = {
+            name: getattr(self, name)
+            for name in ("retrieved", "judged", "doc_ids")
+            if name in taken
+        }
+        return metric(self.y_true, self.y_score, self.groups, **rows, **options)
+
+
+def from_run(
+    qrels: Mapping[Any, Mapping[Any, float]],
+    run: Mapping[Any, Mapping[Any, float]],
+    *,
+    complete: bool = False,
+) -> RunRows:
+    """Return the rows of a run and its judgments, as trec_eval needs them.
+
+    A topic's list has a row for each document that is retrieved or judged. Topics
+    without judgments are left out, as trec_eval does. Negative grades mean not judged.
+
+    Parameters
+    ----------
+    qrels : mapping of mappings
+        ``qrels[topic][document]`` is a grade.
+    run : mapping of mappings
+        ``run[topic][document]`` is a score.
+    complete : bool, default=False
+        Keep judged topics for which the run has nothing, as trec_eval's option -c.
+
+    Returns
+    -------
+    rows : RunRows
+        Labels, scores, groups, ``retrieved``, ``judged`` and ``doc_ids``.
+
+    Raises
+    ------
+    ValueError
+        If no topic is left, or grades or scores are not finite.
+
+    References
+    ----------
+    .. [1] trec_eval 10.0, https://github.com/usnistgov/trec_eval.
+
+    Examples
+    --------
+    >>> from skrank.interop import from_run
+    >>> rows = from_run({"t": {"a": 1, "b": 1}}, {"t": {"a": 2.0, "c": 1.0}})
+    >>> rows.doc_ids
+    array(['a', 'c', 'b'], dtype=object)
+    >>> rows.retrieved
+    array([ True,  True, False])
+    >>> rows.judged
+    array([ True, False,  True])
+    """
+    topics, documents, grades, scores, retrieved = [], [], [], [], []
+    for topic, judgments in qrels.items():
+        found = run.get(topic, {})
+        if not judgments or not (found or complete):
+            continue
+        missing = [name for name in judgments if name not in found]
+        n_rows = len(found) + len(missing)
+        topics += [topic] * n_rows
+        documents += [*found, *missing]
+        grades += [judgments.get(name, -1) for name in (*found, *missing)]
+        scores += [*found.values(), *[0.0] * len(missing)]
+        retrieved += [place < len(found) for place in range(n_rows)]
+    if not topics:
+        raise ValueError(
+            "qrels and run have no topic in common. Topics are compared as they are: "
+            "301 is not '301'."
+        )
+    grade = finite_column(grades, "qrels")
+    score = finite_column(scores, "run")
+    ranked = np.array(retrieved)
+    groups = _objects(topics)
+    lists = group_rows(groups).lists  # each topic's rows are together
+    lowest = lists.min(np.where(ranked, score, np.inf))
+    below = np.nextafter(np.where(np.isfinite(lowest), lowest, 0.0), -np.inf)
+    return RunRows(
+        np.maximum(grade, 0.0),
+        np.where(ranked, score, lists.expand(below)),
+        groups,
+        ranked,
+        grade >= 0,
+        _objects(documents),
+    )
+
+
+def _objects(values: list) -> NDArray:
+    """Return hashable values as an array of objects, tuples kept whole."""
+    return np.fromiter(values, dtype=object, count=len(values))
