@@ -10,7 +10,8 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import StandardScaler
 
 import skrank
-from skrank import ListMLERanker, RankNetRanker, RankSVMRanker, _paper
+from skrank import ListMLERanker, RankNetRanker, RankSVMRanker
+from skrank._cli import paper
 from skrank._cli.main import main
 from skrank.datasets import load_letor, make_ranking
 from skrank.metrics import compare_scores, err_score, ndcg_score
@@ -152,7 +153,7 @@ def test_numbers_of_the_paper_equal_a_hand_written_loop(
 
 def test_every_name_of_the_paper_has_its_ranker_and_rows(run, files):
     out = run(files[0], "--test", files[1], "--paper", "--second-order")
-    for name, ranker in _paper.paper_rankers(None, 1, 0).items():
+    for name, ranker in paper.paper_rankers(None, 1, 0).items():
         (text,) = re.findall(rf"^{re.escape(name)} +(\w+\(.*\))$", out, re.MULTILINE)
         settings = eval(text, vars(skrank))  # as a user would write it
         stop = {"alpha": 0.0, "n_jobs": 1}
@@ -172,7 +173,7 @@ def test_the_first_order_alone_has_a_row_a_ranker(run, files):
     tables = tables_of(out)
     assert len(tables) == 3
     for lines in tables:
-        assert len(lines) == len(_paper.OF_PAPER | _paper.BESIDE)
+        assert len(lines) == len(paper.OF_PAPER | paper.BESIDE)
     assert "+ raw" not in out
     assert "kept" not in out
     (reference,) = [line for line in tables[2] if line.startswith("ListMLE, Efron")]
@@ -264,7 +265,7 @@ def test_built_in_data_and_no_budget_give_dashes_with_a_reason(run):
 
 
 def test_an_end_at_the_limit_is_not_called_a_failure(run, files, monkeypatch):
-    monkeypatch.setattr(_paper, "MAX_ITER", 2)
+    monkeypatch.setattr(paper, "MAX_ITER", 2)
     out = run(files[0], "--test", files[1], "--paper")
     (mark,) = re.findall(r"^\[(\d)\] Ended at 2 iterations", out, flags=re.MULTILINE)
     (row,) = re.findall(r"^RankNet .*", out.split("ranker ")[1], flags=re.MULTILINE)
@@ -305,7 +306,7 @@ def test_a_set_without_products_is_one_sentence_and_no_rows(run, files):
 
 
 def test_without_folds_none_are_spoken_of(run, files, monkeypatch):
-    monkeypatch.setattr(_paper, "MAX_ITER", 2)
+    monkeypatch.setattr(paper, "MAX_ITER", 2)
     out = run(files[0], "--test", files[1], "--paper")
     assert "Ended at 2 iterations, as the paper's do." in out
     assert "Seconds of a fit." in out

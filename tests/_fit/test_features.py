@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from skrank import Lists, _features
+from skrank import Lists
+from skrank._fit import features
 from skrank._fit.features import constant_features
 
 
@@ -108,7 +109,7 @@ def test_a_feature_that_varies_in_the_last_list_only_is_not_constant():
 
 
 def test_a_large_table_is_looked_at_in_small_steps(monkeypatch):
-    monkeypatch.setattr(_features, "STEP_BYTES", 64)
+    monkeypatch.setattr(features, "STEP_BYTES", 64)
     lists = Lists(np.full(500, 2))
     X = np.ones((1000, 3))
     X[-1, 1] = 2
