@@ -23,6 +23,7 @@ from skrank._data.checks import (
 )
 from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, takes_groups
+from skrank.interop import as_ranker
 from skrank.model_selection._comparison import Fold, Ranked, compare
 from skrank.model_selection._named_metrics import list_metrics
 from skrank.model_selection._result import RankerComparison
@@ -64,7 +65,9 @@ def compare_rankers(
     ----------
     rankers : mapping of str to estimator, or sequence of estimator
         Anything with ``fit`` and ``predict``: rankers, regressors, pipelines,
-        searches. Not changed. A sequence takes what they print as for names.
+        searches, and the rankers of LightGBM, XGBoost and CatBoost (see
+        :class:`~skrank.interop.BoosterRanker`). Not changed. A sequence takes what
+        they print as for names.
     X : {array-like, sparse matrix, dataframe} of shape (n_rows, n_features)
         Features.
     y : array-like of shape (n_rows,)
@@ -277,4 +280,4 @@ def _named(rankers: Any) -> dict[str, Any]:
         rankers = dict(zip(names, rankers, strict=True))
     if not rankers:
         raise ValueError("rankers is empty; give at least one.")
-    return {str(name): ranker for name, ranker in rankers.items()}
+    return {str(name): as_ranker(ranker) for name, ranker in rankers.items()}
