@@ -1,9 +1,22 @@
-"""Plackett-Luce over lists with levels of ties: values and score gradients."""
+"""Plackett-Luce over lists with levels of ties: values and score derivatives.
+
+With R_k the rows of level D_k and below, and W_k the sum of exp(s) over R_k, found from
+the worst level up as W_k = W_{k+1} + V_k with V_k the sum over D_k alone, a stage costs
+
+    sum_{l < d_k} log(W_{k+1} + c_l V_k) - sum of s over D_k
+
+with c_l = (d_k - l) / d_k (Efron) or 1 (Breslow). The gradient goes back from the best
+level down, as exp(s_i) times running sums of 1 / W. One log is taken of a product of
+many sums. Scores too far apart for that go through logarithms of sums. See
+doc/math/losses.md, section "Plackett-Luce with levels of ties".
+"""
 
 import numpy as np
 
 from libc.math cimport exp, fabs, fmax, fmin, log, log1p
-from libc.stdlib cimport free, malloc
+
+from skrank._kernels._lists cimport Shape, check_length, most_stages
+from skrank._kernels._lists cimport shape_of_levels, shape_of_lists
 
 # Beyond this range of scores in a list sums of exponentials lose their small terms.
 cdef double WIDEST = 600.0
@@ -13,45 +26,30 @@ cdef double LONGEST_PRODUCT = 32.0
 
 
 def plackett_luce(
-    const double[::1] scores,
-    const Py_ssize_t[::1] order,
-    const Py_ssize_t[::1] level_starts,
-    const Py_ssize_t[::1] level_offsets,
-    const Py_ssize_t[::1] n_stages,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] order not None,
+    const Py_ssize_t[::1] level_starts not None,
+    const Py_ssize_t[::1] level_offsets not None,
+    const Py_ssize_t[::1] n_stages not None,
     bint efron,
 ):
     """Return minus log-likelihoods (n_lists,) and their score gradient (n_rows,).
 
-    Rows are taken in ``order``, list by list, best level first. Level ``k`` of all
-    holds the places ``level_starts[k] : level_starts[k + 1]``; list ``q`` holds the
-    levels ``level_offsets[q] : level_offsets[q + 1]``, of which the first
-    ``n_stages[q]`` are stages. Ties follow Efron, else Breslow.
+    Rows and levels are as in ``_lists``. The first ``n_stages[q]`` levels of list q are
+    stages. Ties follow Efron, else Breslow.
     """
-    cdef Py_ssize_t n_lists = n_stages.shape[0], n_rows = scores.shape[0]
-    cdef Py_ssize_t q, longest = 0, most = 0, size
-    values_array = np.empty(n_lists)
-    gradient_array = np.empty(n_rows)
+    cdef Shape shape = shape_of_levels(order, level_starts, level_offsets)
+    cdef Py_ssize_t q, most = most_stages(n_stages, level_offsets, 0)
+    check_length("scores", scores.shape[0], shape.n_rows, "row")
+    values_array, gradient_array = np.empty(shape.n_lists), np.empty(shape.n_rows)
     cdef double[::1] values = values_array, gradient = gradient_array
-    cdef double *work
-    cdef double *terms
+    cdef double[::1] work = np.empty(shape.longest + 2 * most + 1)
     with nogil:
-        for q in range(n_lists):
-            size = (
-                level_starts[level_offsets[q + 1]] - level_starts[level_offsets[q]]
+        for q in range(shape.n_lists):
+            values[q] = _one_list(
+                scores, order, level_starts, level_offsets[q], level_offsets[q + 1],
+                n_stages[q], efron, &work[0], &work[shape.longest], gradient,
             )
-            longest = max(longest, size)
-            most = max(most, n_stages[q])
-        work = <double *> malloc((longest + 2 * most + 1) * sizeof(double))
-        if work != NULL:
-            terms = work + longest
-            for q in range(n_lists):
-                values[q] = _one_list(
-                    scores, order, level_starts, level_offsets[q], level_offsets[q + 1],
-                    n_stages[q], efron, work, terms, gradient,
-                )
-            free(work)
-    if work == NULL:
-        raise MemoryError()
     return values_array, gradient_array
 
 
@@ -208,11 +206,11 @@ cdef double _one_wide_list(
 
 
 def weighted_plackett_luce(
-    const double[::1] scores,
-    const Py_ssize_t[::1] order,
-    const Py_ssize_t[::1] offsets,
-    const Py_ssize_t[::1] n_stages,
-    const double[::1] weights,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] order not None,
+    const Py_ssize_t[::1] offsets not None,
+    const Py_ssize_t[::1] n_stages not None,
+    const double[::1] weights not None,
 ):
     """Return minus log-likelihoods whose stages are weighted, and their gradient.
 
@@ -220,13 +218,17 @@ def weighted_plackett_luce(
     first. Its first ``n_stages[q]`` places are stages, each with a weight of at least
     0. In logarithms throughout, for scores of any range.
     """
-    cdef Py_ssize_t n_lists = n_stages.shape[0], n_rows = scores.shape[0], q, i, end
+    cdef Shape shape = shape_of_lists(offsets)
+    cdef Py_ssize_t q, i, end
     cdef double minus_infinity = -1.0 / 0.0, total, before, weight, value
-    values_array = np.empty(n_lists)
-    gradient_array = np.empty(n_rows)
+    most_stages(n_stages, offsets, 0)
+    check_length("scores", scores.shape[0], shape.n_rows, "row")
+    check_length("order", order.shape[0], shape.n_rows, "row")
+    check_length("weights", weights.shape[0], shape.n_rows, "row")
+    values_array, gradient_array = np.empty(shape.n_lists), np.empty(shape.n_rows)
     cdef double[::1] values = values_array, gradient = gradient_array
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             total = before = minus_infinity
             value = 0.0
             end = offsets[q] + n_stages[q]
@@ -263,14 +265,14 @@ cdef inline Mean _no_mean() noexcept nogil:
 
 
 def plackett_luce_curvature(
-    const double[::1] scores,
-    const Py_ssize_t[::1] order,
-    const Py_ssize_t[::1] level_starts,
-    const Py_ssize_t[::1] level_offsets,
-    const Py_ssize_t[::1] n_stages,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] order not None,
+    const Py_ssize_t[::1] level_starts not None,
+    const Py_ssize_t[::1] level_offsets not None,
+    const Py_ssize_t[::1] n_stages not None,
     const double[::1] weights,
     bint efron,
-    const double[:] direction,
+    const double[:] direction not None,
 ):
     """Return the second derivative in the scores times a direction, (n_rows,).
 
@@ -282,20 +284,21 @@ def plackett_luce_curvature(
     The sums over stages are held as means of m and logarithms of their weights, so
     that nothing overflows and a constant direction gives zero.
     """
-    cdef Py_ssize_t n_lists = n_stages.shape[0], most = 0
+    cdef Shape shape = shape_of_levels(order, level_starts, level_offsets)
+    cdef Py_ssize_t most = most_stages(n_stages, level_offsets, 0)
     cdef Py_ssize_t q, k, l, i, first, start, stop, d, end, n_levels
     cdef double log_factor, log_inverse, centre
     cdef Mean below, level, stage, before, both
-    cdef Mean* terms
-    product_array = np.zeros(scores.shape[0])
+    check_length("scores", scores.shape[0], shape.n_rows, "row")
+    check_length("direction", direction.shape[0], shape.n_rows, "row")
+    if weights is not None:
+        check_length("weights", weights.shape[0], shape.n_rows, "row")
+    product_array = np.zeros(shape.n_rows)
     cdef double[::1] product = product_array
-    for q in range(n_lists):
-        most = max(most, n_stages[q])
-    terms = <Mean*> malloc((2 * most + 1) * sizeof(Mean))
-    if terms == NULL:
-        raise MemoryError()
+    cdef double[:, ::1] room = np.empty((2 * most + 1, 2))
+    cdef Mean* terms = <Mean*> &room[0, 0]
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             first = level_offsets[q]
             n_levels = level_offsets[q + 1] - first
             start = level_starts[first]
@@ -342,5 +345,4 @@ def plackett_luce_curvature(
                 for i in range(start, stop):
                     centre = direction[order[i]] - both.value
                     product[order[i]] = exp(scores[order[i]] + both.log_weight) * centre
-        free(terms)
     return product_array

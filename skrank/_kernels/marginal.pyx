@@ -12,13 +12,15 @@ number m, so that m nodes on z = p_i t is doubled, and v = 1 - exp(-z) obeys
 
     v(2 z) = v + v (1 - v)
 
-whose relative errors shrink. One log of a product over rows is taken a node.
+whose relative errors shrink. One log of a product over rows is taken a node. See
+doc/math/losses.md, section "All orders of tied rows".
 """
 
 from libc.math cimport ceil, exp, fabs, ldexp, log, log1p, sqrt
-from libc.stdlib cimport free, malloc
 
 import numpy as np
+
+from skrank._kernels._lists cimport Shape, check_length, most_stages, shape_of_levels
 
 cdef double LOG2 = 0.693147180559945309417
 cdef double DROP = 40.0  # nodes go to where the integrand is exp(-40) of its peak
@@ -450,11 +452,11 @@ cdef double one_list(
 
 
 def marginal(
-    const double[::1] scores,
-    const Py_ssize_t[::1] order,
-    const Py_ssize_t[::1] level_starts,
-    const Py_ssize_t[::1] level_offsets,
-    const Py_ssize_t[::1] n_stages,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] order not None,
+    const Py_ssize_t[::1] level_starts not None,
+    const Py_ssize_t[::1] level_offsets not None,
+    const Py_ssize_t[::1] n_stages not None,
     const double[:] direction,
 ):
     """Return minus log-likelihoods (n_lists,) and their score gradient (n_rows,).
@@ -463,31 +465,27 @@ def marginal(
     a stage. With a ``direction`` (n_rows,), not None, the second result is the second
     derivative times it.
     """
-    cdef Py_ssize_t n_lists = n_stages.shape[0], q, i, k, first, n, longest = 1
-    cdef Py_ssize_t widest = 1, most = 1
+    cdef Shape shape = shape_of_levels(order, level_starts, level_offsets)
+    cdef Py_ssize_t most = most_stages(n_stages, level_offsets, 1) + 1
+    cdef Py_ssize_t q, i, k, first, n, longest = shape.longest, widest = 1
     cdef bint second = direction is not None
-    cdef double high
+    cdef double high, finite
     cdef Work w
-    values_array = np.empty(n_lists)
-    out_array = np.empty(scores.shape[0])
+    check_length("scores", scores.shape[0], shape.n_rows, "row")
+    if second:
+        check_length("direction", direction.shape[0], shape.n_rows, "row")
+    values_array, out_array = np.empty(shape.n_lists), np.empty(shape.n_rows)
     cdef double[::1] values = values_array, out = out_array
-    for q in range(n_lists):
+    for q in range(shape.n_lists):
         k = level_offsets[q]
-        n = level_starts[level_offsets[q + 1]] - level_starts[k]
-        longest = max(longest, n)
-        most = max(most, n_stages[q])
         for i in range(k, k + n_stages[q]):
             widest = max(widest, level_starts[i + 1] - level_starts[i])
-    cdef double* memory = <double*> malloc(
-        (3 * longest + 4 * (widest + LANES) + 2 * most
-         + (4 * LANES + 2) * MOST_NODES) * sizeof(double)
+    cdef double[::1] memory = np.empty(
+        3 * longest + 4 * (widest + LANES) + 2 * most + (4 * LANES + 2) * MOST_NODES
     )
-    w.active = <Py_ssize_t*> malloc((widest + LANES) * sizeof(Py_ssize_t))
-    if memory == NULL or w.active == NULL:
-        free(memory)
-        free(w.active)
-        raise MemoryError()
-    w.s = memory
+    cdef Py_ssize_t[::1] active = np.empty(widest + LANES, dtype=np.intp)
+    w.active = &active[0]
+    w.s = &memory[0]
     w.direction = w.s + longest
     w.out = w.direction + longest
     w.p = w.out + longest
@@ -503,7 +501,7 @@ def marginal(
     cdef double* log_share = w.node + MOST_NODES
     cdef double* centre = log_share + most
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             k = level_offsets[q]
             first = level_starts[k]
             n = level_starts[level_offsets[q + 1]] - first
@@ -511,16 +509,21 @@ def marginal(
             for i in range(n):
                 w.s[i] = scores[order[first + i]]
                 high = w.s[i] if w.s[i] > high else high
+            finite = 0.0
             for i in range(n):
                 w.s[i] -= high
+                finite += 0.0 * w.s[i]
                 if second:
                     w.direction[i] = direction[order[first + i]]
+            if finite != 0.0:  # NaN: the number of nodes would not be a number
+                values[q] = finite
+                for i in range(n):
+                    out[order[first + i]] = finite
+                continue
             values[q] = one_list(
                 &w, &level_starts[k], level_offsets[q + 1] - k, n_stages[q], second,
                 log_share, centre,
             )
             for i in range(n):
                 out[order[first + i]] = w.out[i]
-    free(memory)
-    free(w.active)
     return values_array, out_array

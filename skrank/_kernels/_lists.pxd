@@ -1,0 +1,40 @@
+"""What every kernel of ranked lists does first: check lengths, find the longest list."""
+
+
+cdef struct Shape:
+    Py_ssize_t n_rows, n_lists
+    Py_ssize_t longest  # rows of the longest list
+    Py_ssize_t n_levels
+    Py_ssize_t most_levels  # levels of the list that has most
+
+
+cdef Shape shape_of_levels(
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] level_starts,
+    const Py_ssize_t[::1] level_offsets,
+) except *
+
+cdef Shape shape_of_lists(const Py_ssize_t[::1] offsets) except *
+
+cdef Shape shape_of_blocks(
+    const Py_ssize_t[::1] starts, const Py_ssize_t[::1] offsets
+) except *
+
+cdef Py_ssize_t most_stages(
+    const Py_ssize_t[::1] n_stages,
+    const Py_ssize_t[::1] level_offsets,
+    Py_ssize_t n_last,
+) except -1
+
+cdef int wrong_length(
+    str name, Py_ssize_t length, Py_ssize_t wanted, str unit
+) except -1
+
+
+cdef inline int check_length(
+    str name, Py_ssize_t length, Py_ssize_t wanted, str unit
+) except -1:
+    """Refuse an array that has not one entry for each row, list, level or rank."""
+    if length != wanted:
+        return wrong_length(name, length, wanted, unit)
+    return 0
