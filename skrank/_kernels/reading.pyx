@@ -25,6 +25,9 @@ cpdef enum Fault:
 
 ctypedef const unsigned char* Place
 
+cdef enum:
+    LONG_TEXT = 1 << 22  # bytes from which rows and values are counted beforehand
+
 # 5**q to 128 bits, the highest bit set, for 10**q = 2**q 5**q.
 cdef enum:
     SMALLEST_POWER = -342
@@ -221,6 +224,52 @@ cdef inline bint read_integer(Place p, Py_ssize_t length, int64_t* number) noexc
     return True
 
 
+cdef inline Place read_entry(
+    Place token,
+    int64_t first_id,
+    int64_t last_id,
+    int64_t previous,
+    double limit,
+    int64_t* feature,
+    double* number,
+    Fault* fault,
+) noexcept nogil:
+    """Return the place after ``<feature>:<value>``; set the fault if it is none."""
+    cdef Place p = token, after
+    cdef int64_t id = 0
+    while is_digit(p[0]):
+        if id < 100000000000000000LL:
+            id = 10 * id + (p[0] - 48)
+        p += 1
+    if p == token or p[0] != 58:
+        fault[0] = BAD_FEATURE
+    elif id < first_id:
+        fault[0] = ID_TOO_SMALL
+    elif id > last_id:
+        fault[0] = ID_TOO_LARGE
+    elif id <= previous:
+        fault[0] = ID_NOT_INCREASING
+    else:
+        after = read_number(p + 1, number)
+        if after == NULL:
+            fault[0] = BAD_VALUE
+        elif not fabs(number[0]) <= limit:
+            fault[0] = INFINITE_VALUE
+        else:
+            feature[0] = id
+            return after
+    return token
+
+
+cdef Py_ssize_t count_byte(
+    const unsigned char[::1] text, unsigned char byte
+) noexcept nogil:
+    cdef Py_ssize_t i, n = 0
+    for i in range(text.shape[0]):
+        n += text[i] == byte
+    return n
+
+
 def parse_lines(
     const unsigned char[::1] text, int64_t first_id, int64_t last_id, double limit
 ):
@@ -254,12 +303,16 @@ def parse_lines(
     """
     cdef Py_ssize_t size = text.shape[0]
     # The shortest row is "0 qid:1\n", the shortest entry " 1:1".
-    labels_array = np.empty(size // 8 + 1)
-    row_ends_array = np.empty(size // 8 + 1, dtype=np.int64)
-    runs_array = np.empty((size // 8 + 1, 3), dtype=np.int64)
-    qids_array = np.empty(size // 8 + 1, dtype=np.int64)
-    columns_array = np.empty(size // 4 + 1, dtype=np.int32)
-    values_array = np.empty(size // 4 + 1)
+    cdef Py_ssize_t most_rows = size // 8 + 1, most_values = size // 4 + 1
+    if size > LONG_TEXT:  # a long line, perhaps of a file that is no text at all
+        most_rows = min(most_rows, count_byte(text, 10) + 1)
+        most_values = min(most_values, count_byte(text, 58) + 1)
+    labels_array = np.empty(most_rows)
+    row_ends_array = np.empty(most_rows, dtype=np.int64)
+    runs_array = np.empty((most_rows, 3), dtype=np.int64)
+    qids_array = np.empty(most_rows, dtype=np.int64)
+    columns_array = np.empty(most_values, dtype=np.int32)
+    values_array = np.empty(most_values)
     cdef double[::1] labels = labels_array, values = values_array
     cdef int64_t[::1] row_ends = row_ends_array, qids = qids_array
     cdef int64_t[:, ::1] runs = runs_array
@@ -267,7 +320,7 @@ def parse_lines(
     cdef Place begin = &text[0], end = begin + size, p = begin, next_place, token
     cdef Place qid = NULL
     cdef Py_ssize_t n_rows = 0, n_values = 0, n_runs = 0, qid_length = 0, length
-    cdef int64_t line = 0, n_entries = 0, feature, previous
+    cdef int64_t line = 0, n_entries = 0, feature = 0, previous
     cdef int64_t largest = first_id - 1, largest_line = 0
     cdef double number = 0.0
     cdef bint integers = True
@@ -326,29 +379,11 @@ def parse_lines(
                     p = <Place>memchr(p, 10, end - p) + 1
                     break
                 token = p
-                feature = 0
-                while is_digit(p[0]):
-                    if feature < 100000000000000000LL:
-                        feature = 10 * feature + (p[0] - 48)
-                    p += 1
-                if p == token or p[0] != 58:
-                    fault = BAD_FEATURE
-                elif feature < first_id:
-                    fault = ID_TOO_SMALL
-                elif feature > last_id:
-                    fault = ID_TOO_LARGE
-                elif feature <= previous:
-                    fault = ID_NOT_INCREASING
-                else:
-                    next_place = read_number(p + 1, &number)
-                    if next_place == NULL:
-                        fault = BAD_VALUE
-                    elif not fabs(number) <= limit:
-                        fault = INFINITE_VALUE
+                p = read_entry(
+                    token, first_id, last_id, previous, limit, &feature, &number, &fault
+                )
                 if fault != NONE:
-                    p = token
                     break
-                p = next_place
                 previous = feature
                 n_entries += 1
                 if number != 0.0 or signbit(number):

@@ -1,8 +1,11 @@
 """LETOR files are read exactly, or refused with the line that is wrong."""
 
+import bz2
 import gzip
 import io
+import lzma
 import re
+import tracemalloc
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -11,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from skrank.datasets import _letor, load_letor
+from skrank.datasets import _files, _letor_table, _rows_on_disk, load_letor
 
 
 def read(text, **options):
@@ -128,6 +131,65 @@ def test_gzip_is_known_by_its_content(tmp_path):
         assert load_letor(file)[0] == 3
 
 
+@pytest.mark.parametrize(
+    ("suffix", "name", "pack"),
+    [
+        (".gz", "gzip", gzip.compress),
+        (".bz2", "bzip2", bz2.compress),
+        (".xz", "xz", lzma.compress),
+    ],
+)
+def test_packed_files_are_known_by_content_and_refused_where_broken(
+    tmp_path, suffix, name, pack
+):
+    rng = np.random.default_rng(0)
+    text = "".join(f"0 qid:1 1:{value}\n" for value in rng.random(3000)).encode()
+    packed = pack(text)
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(packed)
+    (tmp_path / "a.txt").write_bytes(packed)
+    same_tables(load_letor(path), read(text.decode()))
+    same_tables(load_letor(tmp_path / "a.txt"), read(text.decode()))
+    with pytest.raises(ValueError, match=f"the data are packed by {name}. Give the"):
+        load_letor(io.BytesIO(packed))
+    path.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(ValueError, match=rf"a\{suffix}: the {name} file is cut short"):
+        load_letor(path)
+    path.write_bytes(packed[:50] + bytes(20) + packed[70:])
+    with pytest.raises(ValueError, match=rf"a\{suffix}: the {name} file is cut short"):
+        load_letor(path)
+    path.write_bytes(text)
+    with pytest.raises(ValueError, match=rf"a\{suffix}: not a {name} file, in spite"):
+        load_letor(path)
+
+
+def test_zstd_is_read_where_the_interpreter_has_it_and_else_explained(tmp_path):
+    path = tmp_path / "a.zst"
+    # One frame with one raw block, as RFC 8878 lays it out: 8 bytes of content.
+    text = b"1 qid:2\n"
+    path.write_bytes(b"\x28\xb5\x2f\xfd\x20\x08" + b"\x41\0\0" + text)
+    try:
+        import compression.zstd  # noqa: F401
+    except ImportError:
+        with pytest.raises(ValueError, match=r"no module compression.*unzstd .*a\.zst"):
+            load_letor(path)
+    else:
+        assert load_letor(path)[1] == 1
+
+
+def test_an_error_of_the_disk_is_not_called_a_damaged_file(tmp_path, monkeypatch):
+    path = tmp_path / "a.bz2"
+    path.write_bytes(bz2.compress(b"1 qid:1 1:1\n"))
+
+    def fail(*_):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(bz2.BZ2File, "read", fail)
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        load_letor(path)
+    assert caught.value.errno == 5
+
+
 @pytest.mark.parametrize("block", [1, 2, 7, 64, 1000])
 def test_the_size_of_blocks_does_not_matter(monkeypatch, block):
     rng = np.random.default_rng(0)
@@ -138,7 +200,7 @@ def test_the_size_of_blocks_does_not_matter(monkeypatch, block):
     ]
     for text in ("\n".join(lines), "\r\n".join(lines) + "\n", "\n" + lines[0]):
         want = read(text)
-        monkeypatch.setattr(_letor, "BLOCK", block)
+        monkeypatch.setattr(_files, "BLOCK", block)
         same_tables(read(text), want)
         with pytest.raises(ValueError, match=f"line {text.count(chr(10)) + 2}:"):
             read(text + "\nx")
@@ -264,6 +326,164 @@ def test_a_value_beyond_float32_is_named():
         read("0 qid:1 1:1e39\n", dtype=np.float32)
 
 
+def test_float32_takes_all_that_rounds_to_its_largest_number():
+    largest = float(np.finfo(np.float32).max)
+    tokens = ["3.4028235e38", "-3.4028235e38", "3.4028235677973362e38"]
+    text = "".join(f"0 qid:1 1:{token}\n" for token in tokens)
+    X = read(text, dtype=np.float32)[0]
+    assert X[:, 0].tolist() == [largest, -largest, largest]
+    # Half way to 2**128 rounds to infinity.
+    for token in ("3.4028235677973366e38", "-3.4028235677973366e38", "3.403e38"):
+        with pytest.raises(ValueError, match="finite in float32, got '1:"):
+            read(f"0 qid:1 1:{token}\n", dtype=np.float32)
+
+
+class Endless:
+    """A file without end or newline, of which at most a few blocks may be read."""
+
+    name = "endless"
+
+    def __init__(self, start, rest, n_blocks):
+        self.start, self.rest, self.n_blocks = start, rest, n_blocks
+
+    def read(self, size):
+        assert self.n_blocks, "read on"
+        self.n_blocks -= 1
+        text, self.start = self.start + self.rest * (size // len(self.rest)), b""
+        return text
+
+
+@pytest.mark.parametrize("start", [b"", b"1 qid:1 1:1 x ", b"1 \xff ", b"\0\0"])
+def test_a_line_that_cannot_be_one_ends_the_reading_at_once(start):
+    with pytest.raises(ValueError, match="endless, line 1: "):
+        load_letor(Endless(start, b"\0", n_blocks=1))
+
+
+def test_a_long_line_needs_memory_for_what_is_in_it_alone():
+    comment = b"1 qid:1 1:1 # " + b"a" * 30_000_000 + b"\n0 qid:1 1:2"
+    tracemalloc.start()
+    X, y, _ = load_letor(io.BytesIO(comment))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert X[:, 0].tolist() == [1, 2]
+    assert y.tolist() == [1, 0]
+    assert peak < 2.5 * len(comment)  # once in blocks and once in one piece
+    wide = " ".join(f"{j}:1" for j in range(1, 700_001))
+    X, _, _ = read(f"1 qid:1 {wide}\n0 qid:1 700000:1", sparse=True)
+    assert X.sum(axis=1).tolist() == [700_000, 1]
+
+
+@pytest.mark.parametrize("options", [{}, {"sparse": True}, {"n_features": 2**30}])
+def test_a_memory_error_names_the_file(tmp_path, monkeypatch, options):
+    path = tmp_path / "large.txt"
+    path.write_text("1 qid:1 1:1\n")
+
+    def refuse(*_, **__):
+        raise MemoryError("Unable to allocate 3 TiB")
+
+    for called in ("zeros", "empty"):
+        monkeypatch.setattr(_letor_table.np, called, refuse)
+    monkeypatch.setattr(_letor_table, "LARGE_ARRAY", 2**60)
+    message = r"large\.txt: not enough .*allocate 3 TiB.*sparse=True, dtype=np\.float32"
+    with pytest.raises(MemoryError, match=message):
+        load_letor(path, **options)
+
+
+# Straight to disk
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_features", [None, 12])
+@pytest.mark.parametrize(("block", "at_once"), [(100, 2**20), (1000, 30), (2**20, 1)])
+def test_a_memory_map_has_the_rows_of_the_array(
+    tmp_path, monkeypatch, dtype, n_features, block, at_once
+):
+    monkeypatch.setattr(_files, "BLOCK", block)
+    monkeypatch.setattr(_rows_on_disk, "ENTRIES_AT_ONCE", at_once)
+    rng = np.random.default_rng(0)
+    # Rows become wider, so that what was written must move.
+    text = "".join(
+        f"{rng.integers(5)} qid:{row // 3} "
+        + " ".join(f"{j}:{rng.normal()}" for j in range(1, 1 + row // 5))
+        + "\n"
+        for row in range(60)
+    )
+    target = tmp_path / "X.npy"
+    options = {"dtype": dtype, "n_features": n_features}
+    want = read(text, **options)
+    X, y, groups = read(text, to_memmap=target, **options)
+    assert isinstance(X, np.memmap)
+    assert not X.flags.writeable
+    same_tables((X, y, groups), want)
+    np.testing.assert_array_equal(np.load(target), want[0])
+    assert [path.name for path in tmp_path.iterdir()] == ["X.npy"]
+
+
+def test_several_memory_maps_have_one_number_of_features(tmp_path):
+    texts = [b"0 qid:1 2:1\n1 qid:1 1:3\n", b"0 qid:x 4:1\n", b"0 qid:1\n"]
+    targets = [tmp_path / name for name in "abc"]
+    triples = load_letor(list(map(io.BytesIO, texts)), to_memmap=targets)
+    for triple, want in zip(
+        triples, load_letor([*map(io.BytesIO, texts)]), strict=True
+    ):
+        same_tables(triple, want)
+    empty, _, _ = load_letor(io.BytesIO(b"0 qid:1\n"), to_memmap=tmp_path / "d")
+    assert empty.shape == (1, 0)
+
+
+def test_the_text_is_read_once_and_its_values_are_not_kept(tmp_path):
+    rng = np.random.default_rng(0)
+    row = " ".join(f"{j}:{rng.normal():.3f}" for j in range(1, 137))
+    text = f"1 qid:1 {row}\n".encode() * 30_000
+
+    class Once(io.RawIOBase):
+        name, place = "once", 0
+
+        def read(self, size):
+            self.place += size
+            return text[self.place - size : self.place]
+
+    once = Once()
+    tracemalloc.start()
+    X, _, _ = load_letor(once, to_memmap=tmp_path / "X.npy", dtype=np.float32)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert X.shape == (30_000, 136)
+    assert once.place < len(text) + 3 * _files.BLOCK
+    # A block of text, work arrays of 9 bytes a byte of it and their copies, and
+    # dense rows; X has 16 MB and its values as read have 49 MB.
+    assert peak < 14 * 2**20
+    assert X.nbytes > 15.5 * 2**20
+
+
+def test_an_error_leaves_the_file_of_the_memory_map_as_it_was(tmp_path):
+    target = tmp_path / "X.npy"
+    for text in ("1 qid:1 1:1\nx\n", "", "0 qid:1 1:1\n0 qid:1 2000000000:1\n"):
+        with pytest.raises(ValueError, match=r"line 2|no rows|Use sparse=True"):
+            read(text, to_memmap=target)
+        assert not list(tmp_path.iterdir())
+    target.write_bytes(b"old")
+    with pytest.raises(ValueError, match="line 1"):
+        read("x", to_memmap=target)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
+
+
+def test_wrong_targets_of_memory_maps_are_refused(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("1 qid:1 1:1\n")
+    with pytest.raises(ValueError, match="to_memmap writes a dense array"):
+        load_letor(path, sparse=True, to_memmap=tmp_path / "X.npy")
+    for paths, target in (([path], "X.npy"), (path, ["X.npy"])):
+        with pytest.raises(ValueError, match="to_memmap must be one file for one path"):
+            load_letor(paths, to_memmap=target)
+    for targets in ([tmp_path / "X"], [tmp_path / "X", f"{tmp_path}/X"]):
+        with pytest.raises(ValueError, match="a file of its own for each of 2 paths"):
+            load_letor([path, path], to_memmap=targets)
+    with pytest.raises(ValueError, match=r"a\.txt, which is read"):
+        load_letor(path, to_memmap=str(path))
+    assert path.read_text() == "1 qid:1 1:1\n"
+
+
 def test_a_dense_array_of_gigabytes_of_zeros_is_refused():
     text = "0 qid:1 1:1\n0 qid:1 2000000000:1\n"
     with pytest.raises(ValueError, match=r"32 GB.*2000000000, is on line 2.*sparse="):
@@ -278,25 +498,6 @@ def test_a_file_without_rows_is_refused(tmp_path, text):
         (tmp_path / name).write_bytes(packed)
         with pytest.raises(ValueError, match=rf"{name}: the file has no rows"):
             load_letor(tmp_path / name)
-
-
-def test_broken_gzip_files_are_refused(tmp_path):
-    rng = np.random.default_rng(0)
-    rows = "".join(f"0 qid:1 1:{value}\n" for value in rng.random(3000)).encode()
-    packed = gzip.compress(rows)
-    path = tmp_path / "a.gz"
-    path.write_bytes(rows)
-    with pytest.raises(ValueError, match=r"a\.gz: not a gzip file"):
-        load_letor(path)
-    path.write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(ValueError, match=r"a\.gz: .*cut short or damaged"):
-        load_letor(path)
-    path.write_bytes(packed[:-8] + b"\0\0\0\0" + packed[-4:])
-    with pytest.raises(ValueError, match=r"a\.gz: .*cut short or damaged"):
-        load_letor(path)
-    path.write_bytes(packed[:100] + b"\xff" * 100 + packed[200:])
-    with pytest.raises(ValueError, match=r"a\.gz"):
-        load_letor(path)
 
 
 def test_other_wrong_arguments(tmp_path):
