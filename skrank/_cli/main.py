@@ -33,8 +33,9 @@ from skrank._cli.tables import (
     print_table,
     say,
 )
+from skrank.metrics._registry import named_scorer
 from skrank.model_selection._comparison import Fold, compare
-from skrank.model_selection._named_metrics import Metric, list_metric, named_scorer
+from skrank.model_selection._named_metrics import Metric, list_metric
 from skrank.preprocessing import SecondOrderFeatures
 
 COLUMNS = ("err", "ndcg@1", "ndcg@5", "ndcg@10")

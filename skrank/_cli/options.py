@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from collections.abc import Callable
 from typing import NoReturn
 
 import skrank
 from skrank._cli.data import FILES, N_LISTS
 from skrank._cli.paper import TITLE
+from skrank.metrics._registry import METRICS, plain_name
 from skrank.model_selection._comparison import one_line
 
 DESCRIPTION = """\
@@ -120,7 +120,8 @@ def options() -> Parser:
         type=_metric_name,
         default="ndcg@10",
         help="measure to sort by (default: %(default)s), added to the table if it is "
-        f"not there: {_metric_names()}, where K is the number of top rows that count",
+        f"not there: {', '.join(METRICS)}, or another name for one, such as map, mrr, "
+        "p@5; @K where only the top K rows count",
     )
     measures.add_argument(
         "--max-grade",
@@ -196,16 +197,12 @@ def refuse_contradictions(parser: Parser, args: argparse.Namespace) -> None:
         parser.error("--paper shows its own intervals; leave out --intervals")
 
 
-def _metric_names() -> str:
-    return "ndcg, ndcg@K, err, err@K or pairwise_accuracy"
-
-
 def _metric_name(text: str) -> str:
-    """Return the name of a measure, or raise for argparse."""
-    name = text.lower()
-    if not re.fullmatch(r"(ndcg|err)(@[1-9]\d{0,8})?|pairwise_accuracy", name):
-        raise argparse.ArgumentTypeError(f"{text!r} is not one of {_metric_names()}")
-    return name
+    """Return the registry's name of a measure, or raise for argparse."""
+    try:
+        return plain_name(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from None
 
 
 def _folds_or_files(text: str) -> int | str:

@@ -12,7 +12,8 @@ from skrank import linear_model as lm
 from skrank._cli.rankers import made
 from skrank.model_selection._comparison import Fold, compare
 from skrank.model_selection._named_metrics import Metric
-from skrank.model_selection._result import RankerComparison, RankerResult
+from skrank.model_selection._ranker_comparison import RankerComparison
+from skrank.model_selection._result import RankerResult
 from skrank.preprocessing import SecondOrderFeatures
 
 TITLE = "the experiment of Truyen, Phung and Venkatesh (SDM 2011)"

@@ -20,8 +20,9 @@ from skrank._cli.tables import (
     print_rows,
     say,
 )
+from skrank.model_selection._ranker_comparison import RankerComparison
 from skrank.model_selection._report import marked_names
-from skrank.model_selection._result import RankerComparison, RankerResult
+from skrank.model_selection._result import RankerResult
 
 NAME = max(map(len, OF_PAPER | BESIDE)) + 1
 

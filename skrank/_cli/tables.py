@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skrank.model_selection._ranker_comparison import RankerComparison
 from skrank.model_selection._report import (
     WIDTH,
     interval_text,
@@ -18,7 +19,7 @@ from skrank.model_selection._report import (
     numbered_notes,
     wrapped,
 )
-from skrank.model_selection._result import RankerComparison, n_undefined
+from skrank.model_selection._result import n_undefined
 from skrank.preprocessing import SecondOrderFeatures
 
 RANDOM_ORDER = "(random order)"  # the row that is no fit

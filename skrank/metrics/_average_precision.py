@@ -12,7 +12,10 @@ from skrank.metrics._average import (
     check_cutoff,
     cutoff_of,
 )
+from skrank.metrics._registry import registered
 from skrank.metrics._relevant import relevant_lists
+
+__all__ = ["average_precision_score", "average_precision_scorer"]
 
 
 @takes_groups
@@ -140,3 +143,8 @@ def average_precision_score(
         DIVISORS[lists.rule.normalizer],
     )
     return lists.data.average(values, average, lists.rule.empty)
+
+
+average_precision_scorer = registered(
+    average_precision_score, "map", "ap", "map_cut", k=10
+)

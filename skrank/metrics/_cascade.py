@@ -18,6 +18,9 @@ from skrank.metrics._average import (
     scored_lists,
 )
 from skrank.metrics._conventions import Rule, rule_of
+from skrank.metrics._registry import registered
+
+__all__ = ["err_score", "err_scorer"]
 
 
 @takes_groups
@@ -141,3 +144,6 @@ def _stopping_labels(y: Floats, rule: Rule) -> tuple[Floats, float]:
         raise ValueError(f"err_score got a label of {highest} above {name}. {advice}")
     # (2**y - 1) / 2**0 is the chance itself at y = log2(1 + chance).
     return (np.log2(1.0 + y), 0.0) if chances else (y, limit)
+
+
+err_scorer = registered(err_score, k=10, max_grade=2)

@@ -11,6 +11,14 @@ from skrank._data.groups import takes_groups
 from skrank._data.ranks import ranks_in_order
 from skrank._kernels.metrics import count_pairs
 from skrank.metrics._average import check_average, scored_lists
+from skrank.metrics._registry import registered
+
+__all__ = [
+    "kendall_tau_score",
+    "spearman_score",
+    "kendall_tau_scorer",
+    "spearman_scorer",
+]
 
 
 @takes_groups
@@ -179,3 +187,7 @@ def spearman_score(
     values = np.full(lists.n_lists, np.nan)
     np.divide(lists.sum(labels * scores), spread, out=values, where=spread > 0)
     return data.average(np.clip(values, -1.0, 1.0), average, empty)
+
+
+kendall_tau_scorer = registered(kendall_tau_score, "kendall", "tau", variant="a")
+spearman_scorer = registered(spearman_score, "rho", empty=0.0)

@@ -6,13 +6,23 @@ from typing import Any
 
 from skrank._data.checks import check_count
 from skrank._data.groups import takes_groups
-from skrank._kernels.binary import reciprocal_rank, search_length
+from skrank._kernels.binary import hit_chance, reciprocal_rank, search_length
 from skrank.metrics._average import (
     check_average,
     check_cutoff,
     cutoff_of,
 )
+from skrank.metrics._registry import registered
 from skrank.metrics._relevant import relevant_lists
+
+__all__ = [
+    "expected_search_length_score",
+    "hit_rate_score",
+    "reciprocal_rank_score",
+    "expected_search_length_scorer",
+    "hit_rate_scorer",
+    "reciprocal_rank_scorer",
+]
 
 
 @takes_groups
@@ -194,3 +204,93 @@ def expected_search_length_score(
         lists.rule.tie,
     )
     return lists.data.average(values, average, lists.rule.empty)
+
+
+@takes_groups
+def hit_rate_score(
+    y_true: Any,
+    y_score: Any,
+    groups: Any = None,
+    *,
+    k: int | None = None,
+    relevance_level: float = 1,
+    ties: str = "average",
+    average: str | None = "mean",
+    sample_weight: Any = None,
+    convention: Any = None,
+    doc_ids: Any = None,
+    retrieved: Any = None,
+) -> Any:
+    r"""Return the share of lists with a relevant row among the first k.
+
+    .. math:: \mathrm{HR@}k = [\max_{r \le k} y_r \ge \text{level}]
+
+    over the ranks of a list, averaged over lists; also known as success. Where k
+    falls into a block of equal scores it is the chance of a hit, which is
+    hypergeometric.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Labels, higher is better.
+    y_score : array-like of shape (n_rows,)
+        Scores; the largest of a list is ranked first.
+    groups : array-like of shape (n_rows,), default=None
+        One group label a row; None takes the index level "groups" of ``y_true``.
+    k : int, default=None
+        Last rank that counts; None counts all, and so does a list shorter than k.
+    relevance_level : float, default=1
+        The least label that is relevant.
+    ties : {"average", "worst", "best", "order"}, default="average"
+        How equal scores count: by the exact mean over their orders, by their worst
+        or best order, or in row order.
+    average : {"mean", None}, default="mean"
+        None returns one value a list, in the order of ``list_labels(groups)``.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weight of each row's list, constant inside a list.
+    convention : str, default=None
+        Give the number of this tool: "trec_eval". It sets what the tool fixes of gain,
+        ties, empty lists, divisor and cut-off; :func:`explain_metric` shows what that
+        is.
+    doc_ids : array-like of shape (n_rows,), default=None
+        Ids of the rows, needed where the convention breaks ties by them.
+    retrieved : array-like of bool of shape (n_rows,), default=None
+        Which rows are ranked; the others are only there to be found. None means all.
+
+    Returns
+    -------
+    score : float or ndarray of shape (n_lists,)
+        Between 0 and 1, higher is better.
+
+    Raises
+    ------
+    ValueError
+        If groups are missing, lengths differ or values are not finite, or if a
+        convention contradicts another argument or needs ``doc_ids``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import hit_rate_score
+    >>> hit_rate_score([1, 0, 0, 1], [2.0, 1.0, 2.0, 1.0], groups=[7, 7, 8, 8], k=1)
+    0.5
+    """
+    check_average(average)
+    check_cutoff(k)
+    given = {"relevance_level": relevance_level, "ties": ties}
+    rows = (y_true, y_score, groups, sample_weight)
+    lists = relevant_lists(
+        "hit_rate_score", rows, given, convention, doc_ids, retrieved
+    )
+    values = hit_chance(
+        lists.relevant, lists.scores, lists.offsets, lists.cutoffs(k), lists.rule.tie
+    )
+    return lists.data.average(values, average, lists.rule.empty)
+
+
+reciprocal_rank_scorer = registered(
+    reciprocal_rank_score, "mrr", "rr", "recip_rank", k=10
+)
+expected_search_length_scorer = registered(
+    expected_search_length_score, "neg_esl", greater_is_better=False, n_wanted=2
+)
+hit_rate_scorer = registered(hit_rate_score, "hit", "hr", "success", k=10)

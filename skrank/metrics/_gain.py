@@ -19,6 +19,9 @@ from skrank.metrics._average import (
     scored_lists,
 )
 from skrank.metrics._conventions import Rule, rule_of
+from skrank.metrics._registry import registered
+
+__all__ = ["dcg_score", "ndcg_score", "dcg_scorer", "ndcg_scorer"]
 
 
 @takes_groups
@@ -314,3 +317,7 @@ def _factors(n_ranks: int, discount: Any) -> Floats:
             f"the rank and start above 0, got {factors[:5]} for the first ranks."
         )
     return factors
+
+
+ndcg_scorer = registered(ndcg_score, "ndcg_cut", k=10)
+dcg_scorer = registered(dcg_score, k=10)

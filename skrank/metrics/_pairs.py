@@ -9,6 +9,9 @@ import numpy as np
 from skrank._data.groups import takes_groups
 from skrank._kernels.metrics import count_pairs
 from skrank.metrics._average import check_average, scored_lists
+from skrank.metrics._registry import registered
+
+__all__ = ["pairwise_accuracy_score", "pairwise_accuracy_scorer"]
 
 
 @takes_groups
@@ -85,3 +88,6 @@ def pairwise_accuracy_score(
     values = np.full(len(pairs), np.nan)
     np.divide(pairs - wrong - 0.5 * tied, pairs, out=values, where=pairs > 0)
     return data.average(values, average, empty)
+
+
+pairwise_accuracy_scorer = registered(pairwise_accuracy_score, "pairwise", empty=0.5)

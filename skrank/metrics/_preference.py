@@ -9,7 +9,10 @@ import numpy as np
 from skrank._data.groups import takes_groups
 from skrank._kernels.binary import binary_preference
 from skrank.metrics._average import check_average, flags
+from skrank.metrics._registry import registered
 from skrank.metrics._relevant import relevant_lists
+
+__all__ = ["bpref_score", "bpref_scorer"]
 
 
 @takes_groups
@@ -124,3 +127,6 @@ def bpref_score(
         lists.rule.tie,
     )
     return lists.data.average(values, average, lists.rule.empty)
+
+
+bpref_scorer = registered(bpref_score, empty=0.0)

@@ -14,7 +14,10 @@ from skrank.metrics._average import (
     check_cutoff,
     cutoff_of,
 )
+from skrank.metrics._registry import registered
 from skrank.metrics._relevant import relevant_lists
+
+__all__ = ["rank_biased_precision_score", "rank_biased_precision_scorer"]
 
 
 @takes_groups
@@ -106,3 +109,6 @@ def rank_biased_precision_score(
         False,
     )
     return lists.data.average(values, average, lists.rule.empty)
+
+
+rank_biased_precision_scorer = registered(rank_biased_precision_score, "rbp", k=10)

@@ -10,6 +10,7 @@ import numpy as np
 
 from skrank._data.checks import is_number
 from skrank._data.lists import Floats, Indices
+from skrank._kernels.binary import hits_within
 from skrank.metrics._average import ScoredLists, check_ties, scored_lists
 from skrank.metrics._conventions import Rule, rule_of
 
@@ -57,6 +58,20 @@ class RelevantLists:
         """Return the last rank that counts in each list."""
         sizes = self.data.grouping.lists.sizes
         return sizes if k is None else np.minimum(sizes, min(k, int(sizes.max())))
+
+    def hits(self, k: int | None) -> Floats:
+        """Return the number of relevant rows within the cut-off, by list."""
+        return hits_within(
+            self.relevant, self.scores, self.offsets, self.cutoffs(k), self.rule.tie
+        )
+
+    def n_counted(self, k: int | None) -> Floats:
+        """Return what precision divides by: k, or the number of ranked rows."""
+        if k is None:
+            return self.n_ranked
+        if self.rule.cutoff == "shorter":
+            return np.minimum(float(k), self.n_ranked)
+        return np.full(len(self.totals), float(k))
 
 
 def relevant_lists(

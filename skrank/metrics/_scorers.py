@@ -11,25 +11,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNUSED, get_routing_for_object
 
 from skrank._data.groups import find_groups, takes_groups
-from skrank.metrics._average_precision import average_precision_score
-from skrank.metrics._cascade import err_score
-from skrank.metrics._clicks.score import click_score
-from skrank.metrics._correlation import kendall_tau_score, spearman_score
-from skrank.metrics._first_hit import (
-    expected_search_length_score,
-    reciprocal_rank_score,
-)
-from skrank.metrics._gain import dcg_score, ndcg_score
-from skrank.metrics._pairs import pairwise_accuracy_score
-from skrank.metrics._precision import (
-    f_measure_at_k_score,
-    hit_rate_score,
-    precision_at_k_score,
-    r_precision_score,
-    recall_at_k_score,
-)
-from skrank.metrics._preference import bpref_score
-from skrank.metrics._rank_biased import rank_biased_precision_score
 
 
 class RankingScorer(BaseEstimator):
@@ -179,7 +160,7 @@ class RankingScorer(BaseEstimator):
             for name in ("metric", "greater_is_better")
             if name in params
         }
-        _check_options(own.get("metric", self.metric), params)
+        check_options(own.get("metric", self.metric), params)
         for name, value in own.items():
             setattr(self, name, value)
         self.kwargs = {**self.kwargs, **params}
@@ -192,168 +173,22 @@ class RankingScorer(BaseEstimator):
         parts += [f"{name}={_name(value)}" for name, value in self.kwargs.items()]
         return f"{type(self).__name__}({', '.join(parts)})"
 
+    @property
+    def __name__(self):
+        """What a table or a plot calls the scorer: "ndcg@10, gain='linear'"."""
+        options = dict(self.kwargs)
+        sign = "" if self.greater_is_better else "neg_"
+        name = sign + name_of_metric(self.metric)
+        cutoff = options.pop("k", None)
+        if cutoff is not None:
+            name += f"@{cutoff}"
+        parts = [name, *(f"{key}={_name(value)}" for key, value in options.items())]
+        return ", ".join(parts)
+
     def _accept_sample_weight(self):
         """Tell scikit-learn's searches whether weights can be passed on."""
         parameters = _parameters(self.metric)
         return parameters is None or "sample_weight" in parameters
-
-
-def make_ranking_scorer(metric, *, greater_is_better=True, **kwargs):
-    """Make a scorer of a metric of ranked lists.
-
-    What to know inside scikit-learn's tools:
-
-    - ``cv=5`` cuts lists, and nobody is told: pass ``GroupKFold`` or ``QueryKFold``.
-    - With metadata routing on, pass ``groups=`` to the search's ``fit``, and
-      ``params={"groups": groups}`` to ``cross_validate``. With routing off use
-      ``skrank.with_groups(y, groups)``. Where neither reaches the scorer it raises,
-      and never scores all rows as one list.
-    - Routing is set for each thread: a thread that is started later has it off.
-      With ``config_context`` around ``fit`` only, a later ``search.score`` raises;
-      ``search.best_estimator_.score`` works.
-    - Weights go through a pipeline only where each step says what it does with
-      them: ``StandardScaler().set_fit_request(sample_weight=False)``.
-    - ``sklearn.metrics.make_scorer`` of the same metric gets no groups with
-      scikit-learn 1.8, and raises with 1.9.
-
-    Parameters
-    ----------
-    metric : callable
-        Called as ``metric(y, scores, groups, **kwargs)``, and with ``sample_weight``
-        where weights are given; returns a number.
-    greater_is_better : bool, default=True
-        False for a loss: the score is then its negative.
-    **kwargs
-        Passed to ``metric``.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If ``metric`` is not callable or does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import dcg_score, make_ranking_scorer
-    >>> make_ranking_scorer(dcg_score, k=5)
-    RankingScorer(dcg_score, k=5)
-    """
-    if not callable(metric):
-        raise TypeError(f"metric must be callable, got {metric!r}.")
-    _check_options(metric, kwargs)
-    return RankingScorer(metric, greater_is_better=greater_is_better, **kwargs)
-
-
-def _maker(metric, *, greater_is_better=True, **example):
-    """Return the function that makes scorers of a metric, with its documentation."""
-    name = metric.__name__.removesuffix("_score") + "_scorer"
-    parameters = inspect.signature(metric).parameters
-    options = [
-        parameter
-        for parameter in parameters.values()
-        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in OF_ROWS
-    ]
-
-    def make(**kwargs):
-        if "k" in parameters:
-            kwargs = {"k": None, **kwargs}
-        return make_ranking_scorer(
-            metric, greater_is_better=greater_is_better, **kwargs
-        )
-
-    make.__name__ = make.__qualname__ = name
-    make.__signature__ = inspect.Signature(options)
-    shown = ", ".join(f"{key}={value!r}" for key, value in example.items())
-    sign = "" if greater_is_better else "greater_is_better=False, "
-    make.__doc__ = MAKER_DOC.format(
-        name=name,
-        metric=metric.__name__,
-        minus="" if greater_is_better else "minus ",
-        shown=shown,
-        made=f"{metric.__name__}, {sign}{shown}",
-    )
-    return make
-
-
-# What a scorer fills in itself, or what belongs to the rows of one data set.
-OF_ROWS = {"average", "sample_weight", "doc_ids", "retrieved", "judged"}
-MAKER_DOC = """Make a scorer of {minus}:func:`{metric}`.
-
-    Parameters
-    ----------
-    **kwargs
-        Arguments of :func:`{metric}`.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools; see :func:`make_ranking_scorer`.
-
-    Raises
-    ------
-    TypeError
-        If :func:`{metric}` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import {name}
-    >>> {name}({shown})
-    RankingScorer({made})
-    """
-
-ndcg_scorer = _maker(ndcg_score, k=10)
-dcg_scorer = _maker(dcg_score, k=10)
-err_scorer = _maker(err_score, k=10, max_grade=2)
-average_precision_scorer = _maker(average_precision_score, k=10)
-reciprocal_rank_scorer = _maker(reciprocal_rank_score, k=10)
-precision_at_k_scorer = _maker(precision_at_k_score, k=10)
-recall_at_k_scorer = _maker(recall_at_k_score, k=10)
-f_measure_at_k_scorer = _maker(f_measure_at_k_score, k=10)
-hit_rate_scorer = _maker(hit_rate_score, k=10)
-r_precision_scorer = _maker(r_precision_score, relevance_level=2)
-bpref_scorer = _maker(bpref_score, empty=0.0)
-rank_biased_precision_scorer = _maker(rank_biased_precision_score, k=10)
-expected_search_length_scorer = _maker(
-    expected_search_length_score, greater_is_better=False, n_wanted=2
-)
-pairwise_accuracy_scorer = _maker(pairwise_accuracy_score, empty=0.5)
-kendall_tau_scorer = _maker(kendall_tau_score, variant="a")
-spearman_scorer = _maker(spearman_score, empty=0.0)
-
-
-def click_scorer(*, model, k=None, **kwargs):
-    """Make a scorer of :func:`click_score`.
-
-    Parameters
-    ----------
-    model : PositionBased, Cascade, DynamicBayesian or UserBrowsing
-        How users go through a list.
-    k : int, default=None
-        Last rank that counts; None counts all.
-    **kwargs
-        Other arguments of :func:`click_score`, such as ``normalize``.
-
-    Returns
-    -------
-    scorer : RankingScorer
-        For ``scoring=`` of scikit-learn's tools.
-
-    Raises
-    ------
-    TypeError
-        If :func:`click_score` does not take one of ``kwargs``.
-
-    Examples
-    --------
-    >>> from skrank.metrics import UserBrowsing, click_scorer
-    >>> click_scorer(model=UserBrowsing(tau=0.5), k=10)
-    RankingScorer(click_score, model=UserBrowsing(tau=0.5), k=10)
-    """
-    return make_ranking_scorer(click_score, model=model, k=k, **kwargs)
 
 
 def predicted(estimator, X, of_lists):
@@ -397,7 +232,13 @@ def _parameters(metric):
     return parameters
 
 
-def _check_options(metric, options):
+def name_of_metric(metric):
+    """Return the short name of a metric's function: "precision" of precision_at_k."""
+    name = getattr(metric, "__name__", repr(metric))
+    return name.removesuffix("_score").removesuffix("_at_k")
+
+
+def check_options(metric, options):
     """Raise TypeError for options that a metric does not take."""
     parameters = _parameters(metric)
     if parameters is None:

@@ -2,11 +2,8 @@
 
 from skrank.model_selection._compare_rankers import compare_rankers
 from skrank.model_selection._learning_curve import learning_curve
-from skrank.model_selection._result import (
-    RankerComparison,
-    RankerResult,
-    RankerStatistics,
-)
+from skrank.model_selection._ranker_comparison import RankerComparison
+from skrank.model_selection._result import RankerResult, RankerStatistics
 from skrank.model_selection._split import group_train_test_split
 from skrank.model_selection._splitters import QueryKFold, QueryShuffleSplit
 

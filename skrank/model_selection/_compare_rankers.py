@@ -26,7 +26,7 @@ from skrank._data.groups import find_groups, takes_groups
 from skrank.interop import as_ranker
 from skrank.model_selection._comparison import Fold, Ranked, compare
 from skrank.model_selection._named_metrics import list_metrics
-from skrank.model_selection._result import RankerComparison
+from skrank.model_selection._ranker_comparison import RankerComparison
 from skrank.model_selection._splitters import QueryKFold
 
 DRAWN_BELOW = 2**31 - 1
@@ -80,14 +80,11 @@ def compare_rankers(
         ``GroupKFold(5).split(X, y, users)``.
     metrics : str, scorer, callable, or sequence or mapping of these, \
 default=("ndcg@10", "err@10")
-        Names: "ndcg", "dcg", "err", "average_precision", "reciprocal_rank",
-        "precision", "recall", "f_measure", "hit_rate", "r_precision", "bpref",
-        "rank_biased_precision", "pairwise_accuracy", "kendall_tau" and "spearman",
-        with a cut-off as in "ndcg@10"; scorers such as
+        Names of :func:`~skrank.metrics.metric_names`, such as "ndcg", "map" or
+        "mrr", with a cut-off as in "ndcg@10"; scorers such as
         ``err_scorer(k=10, max_grade=2)``, for options ("err" takes grades up to 4);
-        and functions
-        ``metric(y, scores, groups)`` of one value a list, in the order of
-        ``list_labels(groups)``, NaN where undefined.
+        and functions ``metric(y, scores, groups)`` of one value a list, in the order
+        of ``list_labels(groups)``, NaN where undefined.
     reference : str, default=None
         Name of the ranker that others are compared to; None takes the first.
     n_repeats : int, default=1

@@ -23,11 +23,8 @@ from skrank._kernels.metrics import best_first
 from skrank.metrics import list_labels
 from skrank.metrics._scorers import predicted
 from skrank.model_selection._named_metrics import Metric
-from skrank.model_selection._result import (
-    RankerComparison,
-    RankerResult,
-    mean_of_defined,
-)
+from skrank.model_selection._ranker_comparison import RankerComparison
+from skrank.model_selection._result import RankerResult, mean_of_defined
 
 SAMPLE = 50  # lists of the first trial fit
 GROWTH = 4  # lists of the next trial fit, in those of the last

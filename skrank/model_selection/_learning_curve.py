@@ -13,13 +13,13 @@ from sklearn.utils import check_random_state
 from skrank._data.groups import takes_groups
 from skrank._data.lists import Floats, Indices
 from skrank.metrics import RankingScorer, make_ranking_scorer
+from skrank.metrics._registry import named_scorer
 from skrank.model_selection._compare_rankers import (
     numbered_lists,
     ranked_data,
     whole_folds,
 )
 from skrank.model_selection._comparison import Ranked, groups_for
-from skrank.model_selection._named_metrics import named_scorer
 
 
 @takes_groups
@@ -57,9 +57,9 @@ default=(0.1, 0.325, 0.55, 0.775, 1.0)
     cv : int, splitter or iterable of (train, test), default=5
         Folds; a number means ``QueryKFold(cv)``. No list may be cut.
     scoring : str or callable, default=None
-        Name of a metric as :func:`compare_rankers` takes them, a scorer, or a
-        function ``metric(y, scores, groups)`` that returns a number; None takes the
-        estimator's ``score``.
+        Name of a metric, see :func:`~skrank.metrics.metric_names`, with a cut-off as
+        in "ndcg@10"; a scorer; or a function ``metric(y, scores, groups)`` that
+        returns a number; None takes the estimator's ``score``.
     shuffle : bool, default=True
         Add lists in random order; otherwise as they stand in the data.
     random_state : int, RandomState instance or None, default=None

@@ -9,74 +9,11 @@ from typing import Any
 import numpy as np
 
 from skrank._data.lists import Floats
-from skrank.metrics import (
-    RankingScorer,
-    average_precision_scorer,
-    bpref_scorer,
-    dcg_scorer,
-    err_scorer,
-    f_measure_at_k_scorer,
-    hit_rate_scorer,
-    kendall_tau_scorer,
-    make_ranking_scorer,
-    ndcg_scorer,
-    pairwise_accuracy_scorer,
-    precision_at_k_scorer,
-    r_precision_scorer,
-    rank_biased_precision_scorer,
-    recall_at_k_scorer,
-    reciprocal_rank_scorer,
-    spearman_scorer,
-)
+from skrank.metrics import RankingScorer, make_ranking_scorer
 from skrank.metrics._conventions import fixed_by
+from skrank.metrics._registry import named_scorer
 
 Metric = Callable[[Any, Floats, Any], Floats]
-
-SCORERS: dict[str, Any] = {
-    "ndcg": ndcg_scorer,
-    "dcg": dcg_scorer,
-    "err": err_scorer,
-    "average_precision": average_precision_scorer,
-    "reciprocal_rank": reciprocal_rank_scorer,
-    "precision": precision_at_k_scorer,
-    "recall": recall_at_k_scorer,
-    "f_measure": f_measure_at_k_scorer,
-    "hit_rate": hit_rate_scorer,
-    "r_precision": r_precision_scorer,
-    "bpref": bpref_scorer,
-    "rank_biased_precision": rank_biased_precision_scorer,
-    "pairwise_accuracy": pairwise_accuracy_scorer,
-    "kendall_tau": kendall_tau_scorer,
-    "spearman": spearman_scorer,
-}
-
-
-def named_scorer(name: str, **options: Any) -> RankingScorer:
-    """Return the scorer that a name such as "ndcg" or "ndcg@10" stands for.
-
-    Parameters
-    ----------
-    name : str
-        One of ``SCORERS``, and after "@" the last rank that counts.
-    **options
-        Arguments of the metric.
-
-    Raises
-    ------
-    ValueError
-        If there is no such metric, or it takes no cut-off.
-    """
-    base, at, cutoff = name.partition("@")
-    if base not in SCORERS or (at and not (cutoff.isdecimal() and int(cutoff) > 0)):
-        raise ValueError(
-            f"there is no metric {name!r}; known are {', '.join(SCORERS)}, and with a "
-            "cut-off as in 'ndcg@10'. For others give a scorer or a function."
-        )
-    if at:
-        if "k" not in inspect.signature(SCORERS[base]).parameters:
-            raise ValueError(f"metric {base!r} takes no cut-off, got {name!r}.")
-        options["k"] = int(cutoff)
-    return SCORERS[base](**options)
 
 
 def list_metrics(metrics: Any) -> dict[str, Metric]:
@@ -169,11 +106,4 @@ def _name(metric: Any) -> str:
     metric = _understood(metric)
     if not isinstance(metric, RankingScorer):
         return str(getattr(metric, "__name__", None) or repr(metric))
-    options = dict(metric.kwargs)
-    name = getattr(metric.metric, "__name__", repr(metric.metric))
-    name = name.removesuffix("_score").removesuffix("_at_k")
-    cutoff = options.pop("k", None)
-    if cutoff is not None:
-        name += f"@{cutoff}"
-    parts = [name, *(f"{key}={value!r}" for key, value in options.items())]
-    return ", ".join(parts)
+    return metric.__name__

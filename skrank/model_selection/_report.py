@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from numpy.typing import NDArray
 
 from skrank.model_selection._result import (
-    RankerComparison,
     RankerResult,
     RankerStatistics,
     n_undefined,
@@ -19,7 +21,42 @@ WIDTH = 88
 NARROWEST = 16  # of the column of names
 
 
-def report(comparison: RankerComparison) -> str:
+class Comparison(Protocol):
+    """What a report reads of a comparison of rankers; see ``RankerComparison``."""
+
+    @property
+    def results(self) -> Mapping[str, RankerResult]:
+        """What each ranker did, by name."""
+
+    @property
+    def lists(self) -> NDArray:
+        """Labels of the test lists."""
+
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """Why metrics do not apply."""
+
+    @property
+    def metrics(self) -> list[str]:
+        """Metrics that have values."""
+
+    @property
+    def reference_name(self) -> str:
+        """Which ranker others are compared to."""
+
+    @property
+    def method(self) -> str:
+        """Test of the differences."""
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of the intervals."""
+
+    def statistics(self, metric: str) -> Mapping[str, RankerStatistics]:
+        """Return means, intervals and differences, by ranker."""
+
+
+def report(comparison: Comparison) -> str:
     """Return a block of rows for each metric, and what the numbers mean."""
     parts = [metric_table(comparison, metric) for metric in comparison.metrics]
     if not parts:
@@ -33,7 +70,7 @@ def report(comparison: RankerComparison) -> str:
 
 
 def metric_table(
-    comparison: RankerComparison, metric: str, head: str = "", fit_times: bool = True
+    comparison: Comparison, metric: str, head: str = "", fit_times: bool = True
 ) -> str:
     """Return the rows of one metric, best first.
 
@@ -128,7 +165,7 @@ def _spread(text: str, cells: list[str], longest: int, widths: list[int]) -> lis
     return [*above, (text.ljust(longest) + right).rstrip()]
 
 
-def _meaning(comparison: RankerComparison) -> list[str]:
+def _meaning(comparison: Comparison) -> list[str]:
     """Say what the columns are, and what they do not tell."""
     results = list(comparison.results.values())
     n_lists = len(comparison.lists)
@@ -160,7 +197,7 @@ def _meaning(comparison: RankerComparison) -> list[str]:
     return [wrapped(line) for line in text]
 
 
-def interval_text(comparison: RankerComparison) -> str:
+def interval_text(comparison: Comparison) -> str:
     """Say what intervals, differences and p values are, and what they leave out."""
     return (
         f"Intervals ({100 * comparison.confidence:g}%) and p values are conditional on "
@@ -170,7 +207,7 @@ def interval_text(comparison: RankerComparison) -> str:
     )
 
 
-def marked_names(comparison: RankerComparison) -> dict[str, str]:
+def marked_names(comparison: Comparison) -> dict[str, str]:
     """Return the names with the numbers of what is said of them below."""
     notes = numbered(comparison)
     return {
@@ -180,13 +217,13 @@ def marked_names(comparison: RankerComparison) -> dict[str, str]:
     }
 
 
-def numbered_notes(comparison: RankerComparison) -> Iterable[str]:
+def numbered_notes(comparison: Comparison) -> Iterable[str]:
     """Return what there is to say of rankers, by number."""
     for text, number in numbered(comparison).items():
         yield wrapped(text, f"[{number}] ")
 
 
-def numbered(comparison: RankerComparison) -> dict[str, int]:
+def numbered(comparison: Comparison) -> dict[str, int]:
     """Return the notes on rankers, each once, numbered in order of first use."""
     numbers: dict[str, int] = {}
     for result in comparison.results.values():
@@ -211,7 +248,7 @@ def _without_class(start: re.Match[str]) -> str:
     return failed + (first if failed else first.upper())
 
 
-def _refusals(comparison: RankerComparison) -> Iterable[str]:
+def _refusals(comparison: Comparison) -> Iterable[str]:
     for metric, reason in comparison.refused.items():
         yield wrapped(f"{metric} not shown: {reason}")
 

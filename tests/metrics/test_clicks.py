@@ -533,7 +533,7 @@ def test_the_search_mostly_finds_the_best_order(monkeypatch):
     groups = np.repeat(np.arange(120), np.tile([5, 6, 7], 40))
     y = rng.integers(0, 5, len(groups))
     exact = best_order(y, groups, model=UserBrowsing())
-    monkeypatch.setattr("skrank.metrics._clicks.models.MOST_ORDERS", 1)
+    monkeypatch.setattr("skrank.metrics._clicks.browsing.MOST_ORDERS", 1)
     searched = best_order(y, groups, model=UserBrowsing())
     assert exact.exact.all()
     assert not searched.exact.any()

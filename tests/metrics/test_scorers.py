@@ -400,8 +400,10 @@ def test_parents_show_their_scorer():
 def test_unknown_options_are_refused_when_made():
     with pytest.raises(TypeError, match="ndcg_score has no parameter 'n'"):
         ndcg_scorer(n=10)
-    with pytest.raises(TypeError, match="metric must be callable"):
-        make_ranking_scorer("ndcg")
+    with pytest.raises(TypeError, match="metric must be a name such as 'ndcg@10' or"):
+        make_ranking_scorer(7)
+    with pytest.raises(TypeError, match="ndcg_score has no parameter 'n'"):
+        make_ranking_scorer("ndcg@5", n=10)
 
 
 def test_a_loss_is_turned_around(data):

@@ -187,7 +187,8 @@ def test_many_lists_need_no_more_memory_at_once(monkeypatch):
     a, b = paired(n=500)
     seen = []
     original = np.random.Generator.integers
-    monkeypatch.setattr("skrank.metrics._significance.AT_ONCE", 10_000)
+    for module in ("_intervals", "_paired_tests"):
+        monkeypatch.setattr(f"skrank.metrics.{module}.AT_ONCE", 10_000)
 
     class Watching(np.random.Generator):
         def integers(self, *args, size=None, **kwargs):
@@ -195,7 +196,7 @@ def test_many_lists_need_no_more_memory_at_once(monkeypatch):
             return original(self, *args, size=size, **kwargs)
 
     monkeypatch.setattr(
-        "skrank.metrics._significance._generator",
+        "skrank.metrics._significance.generator_of",
         lambda seed: Watching(np.random.PCG64(0)),
     )
     compare_scores(a, b, n_resamples=200)

@@ -34,6 +34,7 @@ from skrank.metrics import (
     ndcg_score,
     ndcg_scorer,
 )
+from skrank.metrics._registry import METRICS, named_scorer
 from skrank.model_selection import (
     QueryKFold,
     RankerComparison,
@@ -41,7 +42,6 @@ from skrank.model_selection import (
     compare_rankers,
 )
 from skrank.model_selection._comparison import Ranked, SharedSort
-from skrank.model_selection._named_metrics import SCORERS, named_scorer
 from skrank.model_selection._report import marked_names, numbered_notes
 from skrank.preprocessing import QueryScaler
 
@@ -352,7 +352,7 @@ def test_pandas_is_imported_for_a_frame_only(data, monkeypatch):
         found.to_frame()
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", METRICS)
 def test_every_name_is_a_metric_of_whole_lists(data, name):
     X, y, groups = data
     (result,) = compare_rankers(
@@ -363,8 +363,9 @@ def test_every_name_is_a_metric_of_whole_lists(data, name):
         Ridge(),
         data,
         QueryKFold(5, shuffle=True, random_state=0),
-        lambda *arguments, average: scorer.metric(
-            *arguments, average=average, **scorer.kwargs
+        lambda *arguments, average: (
+            (1 if scorer.greater_is_better else -1)
+            * scorer.metric(*arguments, average=average, **scorer.kwargs)
         ),
         learns=False,
     )
@@ -378,11 +379,15 @@ def test_functions_scorers_and_losses_are_metrics(data):
     metrics = [longest, average_precision_score, expected_search_length_scorer()]
     found = compare_rankers([Ridge()], *data, metrics=metrics, **FEW)
     values = found.results["Ridge()"].values
-    assert list(values) == ["longest", "average_precision", "expected_search_length"]
+    assert list(values) == [
+        "longest",
+        "average_precision",
+        "neg_expected_search_length",
+    ]
     sizes = np.unique(data[2], return_counts=True)[1]
     np.testing.assert_array_equal(values["longest"], sizes)
     # A loss has the sign of its scorer, so that larger is better.
-    assert np.nanmax(values["expected_search_length"]) <= 0
+    assert np.nanmax(values["neg_expected_search_length"]) <= 0
 
 
 def test_a_convention_decides_what_empty_lists_count_as(data):
@@ -404,7 +409,7 @@ def test_all_metrics_share_one_sort_and_give_the_same_values():
     same = labels[1:] == labels[:-1]
     assert np.count_nonzero(~same) == 3
     assert (np.diff(ranked)[same] <= 0).all()
-    for name in SCORERS:
+    for name in METRICS:
         for ties in ("average", "order", "worst"):
             scorer = named_scorer(name)
             options = {"average": None, **scorer.kwargs}
@@ -432,7 +437,11 @@ def test_the_first_ranker_is_the_reference_unless_named(data):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"metrics": "mapp"}, ValueError, "no metric 'mapp'; known are ndcg, dcg"),
+        (
+            {"metrics": "mapp"},
+            ValueError,
+            "no metric 'mapp'; known are average_precision, bpref",
+        ),
         ({"metrics": "ndcg@0"}, ValueError, "no metric 'ndcg@0'"),
         ({"metrics": "bpref@3"}, ValueError, "'bpref' takes no cut-off"),
         ({"metrics": []}, ValueError, "metrics is empty"),

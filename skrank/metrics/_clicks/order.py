@@ -13,7 +13,7 @@ from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats, Indices
 from skrank.metrics._average import check_cutoff, cutoff_of
-from skrank.metrics._clicks.models import ClickModel
+from skrank.metrics._clicks.base import ClickModel
 from skrank.metrics._clicks.rows import Ranking, ranks_of
 from skrank.metrics._clicks.score import click_rows
 

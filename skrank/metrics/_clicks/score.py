@@ -18,13 +18,15 @@ from skrank.metrics._average import (
     cutoff_of,
     scored_lists,
 )
-from skrank.metrics._clicks.models import ClickModel
+from skrank.metrics._clicks.base import ClickModel
 from skrank.metrics._clicks.rows import (
     Ranking,
     Rows,
     attraction_of,
     rank_weights,
 )
+from skrank.metrics._registry import make_ranking_scorer
+from skrank.metrics._scorers import RankingScorer
 
 
 @takes_groups
@@ -189,6 +191,39 @@ def click_score(
     total = weights.sum()
     error = np.sqrt(np.sum((weights * np.nan_to_num(errors)) ** 2))
     return score, float(error / total) if total > 0 else 0.0
+
+
+def click_scorer(
+    *, model: ClickModel, k: int | None = None, **kwargs: Any
+) -> RankingScorer:
+    """Make a scorer of :func:`click_score`.
+
+    Parameters
+    ----------
+    model : PositionBased, Cascade, DynamicBayesian or UserBrowsing
+        How users go through a list.
+    k : int, default=None
+        Last rank that counts; None counts all.
+    **kwargs
+        Other arguments of :func:`click_score`, such as ``normalize``.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        For ``scoring=`` of scikit-learn's tools.
+
+    Raises
+    ------
+    TypeError
+        If :func:`click_score` does not take one of ``kwargs``.
+
+    Examples
+    --------
+    >>> from skrank.metrics import UserBrowsing, click_scorer
+    >>> click_scorer(model=UserBrowsing(tau=0.5), k=10)
+    RankingScorer(click_score, model=UserBrowsing(tau=0.5), k=10)
+    """
+    return make_ranking_scorer(click_score, model=model, k=k, **kwargs)
 
 
 def click_rows(

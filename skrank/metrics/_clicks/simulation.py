@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from skrank._data.checks import check_count
 from skrank._data.groups import takes_groups
 from skrank.metrics._average import check_cutoff, cutoff_of, scored_lists
-from skrank.metrics._clicks.models import ClickModel
+from skrank.metrics._clicks.base import ClickModel
 from skrank.metrics._clicks.score import click_rows
 
 

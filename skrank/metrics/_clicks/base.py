@@ -1,0 +1,92 @@
+"""Click models: how likely a user reads, clicks and is satisfied at each rank.
+
+A model holds parameters only. Its private methods work on flat arrays:
+
+- ``_satisfaction(y, ...)``: chance that a click ends the search, of each row;
+- ``_worth(rows, ranking, ...)``: expected worth of each list, the mean over open
+  orders, and its standard error;
+- ``_arrange(rows, ranking, largest)``: the order inside open blocks with the largest
+  (least) worth, and for which lists it surely is that;
+- ``_start``, ``_reads``, ``_after``: one user's way down the ranks, many at a time.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from skrank._data.checks import is_number
+from skrank._data.lists import Floats
+from skrank.metrics._clicks.rows import Ranking, Rows, satisfaction_of
+
+
+class ClickModel(BaseEstimator):
+    """Base class of the click models."""
+
+    _doc_link_module = "skrank"
+    # Whether a satisfied user reads on no further, so that clicks depend on it.
+    _satisfaction_ends = False
+
+    def _satisfaction(self, y: Floats, max_grade: Any, metric: str) -> Floats:
+        """Return the chance that a click on each row ends the search."""
+        return satisfaction_of(y, self.satisfaction, max_grade, metric)
+
+    @abstractmethod
+    def _worth(
+        self, rows: Rows, ranking: Ranking, n_samples: int, seed: int
+    ) -> tuple[Floats, Floats]:
+        """Return the expected worth of each list, and its standard error."""
+
+    @abstractmethod
+    def _arrange(
+        self, rows: Rows, ranking: Ranking, largest: bool
+    ) -> tuple[Ranking, NDArray[np.bool_]]:
+        """Return the order of largest (least) worth, and for which lists surely.
+
+        Other lists that are open as a whole are searched; blocks of the rest stay.
+        """
+
+    @abstractmethod
+    def _start(self, shape: tuple[int, int]) -> NDArray:
+        """Return the state of users who have read nothing."""
+
+    @abstractmethod
+    def _reads(self, rank: int, state: NDArray) -> Any:
+        """Return the chance that each user reads the row at a rank, from 0."""
+
+    @abstractmethod
+    def _after(
+        self,
+        rank: int,
+        state: NDArray,
+        clicked: NDArray[np.bool_],
+        satisfaction: Floats,
+        rng: Generator,
+    ) -> NDArray:
+        """Return the users' state behind a rank."""
+
+
+def all_lists(rows):
+    """Return True for each list."""
+    return np.ones(rows.lists.n_lists, dtype=bool)
+
+
+def table_of(value, names, argument):
+    """Return the table of that name, or the value if it is no name."""
+    if not isinstance(value, str):
+        return value
+    if value not in names:
+        raise ValueError(f"{argument} must be one of {list(names)}, got {value!r}.")
+    return names[value]
+
+
+def power_of(tau):
+    """Return the exponent of chances to read, checked."""
+    if not is_number(tau) or not 0 <= tau < np.inf:
+        raise ValueError(f"tau must be a number of at least 0, got {tau!r}.")
+    return tau
