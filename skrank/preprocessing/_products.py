@@ -18,6 +18,7 @@ LARGE_MEAN = 100.0
 DOUBTFUL = 1e-6
 EPS = float(np.finfo(np.float64).eps)
 PAIRS_AT_ONCE = 512
+MATRIX_ENTRIES = 2**22  # of each matrix of products at a time: 32 MB
 
 
 class Columns(NamedTuple):
@@ -39,11 +40,13 @@ class Columns(NamedTuple):
 class Products(NamedTuple):
     """Moments of products of features, each feature divided by its scale.
 
+    Product ``[i, j]`` is that of features ``first + i`` and ``first + j``.
+
     Attributes
     ----------
-    mean, deviation : ndarray of shape (n_features, n_features)
+    mean, deviation : ndarray of shape (n_panel, n_features - first)
         Mean and standard deviation of each product.
-    correlation : ndarray of shape (n_features, n_features)
+    correlation : ndarray of shape (n_panel, n_features - first)
         Pearson correlation with the label; NaN where a product is constant.
     """
 
@@ -120,10 +123,19 @@ def _extremes(X: Any, columns: Indices) -> tuple[Floats, Floats]:
     return low, high
 
 
+def panels(n_features: int) -> Iterator[slice]:
+    """Yield runs of features whose products with all later ones fit into memory."""
+    first = 0
+    while first < n_features:
+        stop = min(n_features, first + max(1, MATRIX_ENTRIES // (n_features - first)))
+        yield slice(first, stop)
+        first = stop
+
+
 def product_moments(
-    X: Any, y: Floats, columns: Columns, center: bool, squares: bool
+    X: Any, y: Floats, columns: Columns, center: bool, squares: bool, panel: slice
 ) -> Products:
-    r"""Return moments of all products of two features without forming them.
+    r"""Return moments of products of two features without forming them.
 
     With :math:`z` the features in units of their scale around a base, and sums over
     rows, :math:`G = \sum z_a z_b`, :math:`M = \sum y z_a z_b`,
@@ -143,12 +155,13 @@ def product_moments(
         Products of features less their means, or as they are.
     squares : bool
         Whether products of a feature with itself are wanted.
+    panel : slice
+        The features a; b runs from the first of them to the last of ``X``.
 
     Returns
     -------
     products : Products
-        All pairs; only those on and above the diagonal are sure to be right in their
-        last digits.
+        All pairs; only those with a <= b are sure to be right in their last digits.
     """
     n_rows, n_features = X.shape
     level = columns.mean / columns.scale
@@ -160,22 +173,22 @@ def product_moments(
         move = -level if center else level
     low, span = float(y.min()), float(np.ptp(y))
     y = (y - low) / span if span > 0 else np.zeros(n_rows)
-    means = _means(X, y, columns, on_mean, bool(move.any()))
+    means = _means(X, y, columns, on_mean, bool(move.any()), panel)
     y -= y.mean()
-    mean, variance, covariance, size = _moved(means, move)
+    mean, variance, covariance, size = _moved(means, move[panel.start :])
 
     # Where all terms are 0 so is the product, in every row.
     doubtful = (variance <= DOUBTFUL * size) & (size > 0)
     doubtful = np.triu(doubtful, 0 if squares else 1)
     if center:
-        nothing = columns.constant[:, None] | columns.constant
+        nothing = columns.constant[panel, None] | columns.constant[panel.start :]
         doubtful &= ~nothing
         variance[nothing] = 0.0
     pairs = np.argwhere(doubtful)
     for first in range(0, len(pairs), PAIRS_AT_ONCE):
         a, b = pairs[first : first + PAIRS_AT_ONCE].T
         mean[a, b], variance[a, b], covariance[a, b] = _direct_moments(
-            X, y, columns, center, a, b
+            X, y, columns, center, a + panel.start, b + panel.start
         )
     deviation = np.sqrt(np.maximum(variance, 0.0))
     norm = deviation * np.sqrt(np.mean(y**2))
@@ -185,15 +198,20 @@ def product_moments(
 
 
 class _Means(NamedTuple):
-    """Means over rows: of y, z, zy, zz', yzz', z^2 z'^2 and, if needed, z^2 z'."""
+    """Means over rows: of y, z, zy and z^2, and of matrices of products of two z.
+
+    These are zz', yzz', z^2 z'^2 and, if needed, z^2 z' and z z'^2, for z of a panel
+    and z' of all later features too.
+    """
 
     y: float
     first: Floats
     first_y: Floats
+    square: Floats
     second: Floats
     second_y: Floats
     fourth: Floats
-    third: Floats | None
+    third: tuple[Floats, Floats] | None
 
 
 def _moved(means: _Means, move: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -208,51 +226,66 @@ def _moved(means: _Means, move: Floats) -> tuple[Floats, Floats, Floats, Floats]
     size = means.fourth + mean**2
     if means.third is None:
         return mean, variance, covariance, size
-    # Terms of one factor: the other's are their transpose.
-    square = np.diag(mean)[:, None]
-    spread = (square - first[:, None] ** 2) * move**2
-    skew = 2 * move * (means.third - mean * first[:, None])
-    both = 2 * np.outer(move, move)
-    variance += spread + spread.T + skew + skew.T
-    variance += both * (mean - np.outer(first, first))
-    bound = square * move**2 + np.abs(2 * move * means.third)
-    size += bound + bound.T + np.abs(both * mean)
-    with_y = np.outer(means.first_y - first * means.y, move)
-    covariance += with_y + with_y.T
-    mean = mean + np.outer(first, move) + np.outer(move, first + move)
+    n_panel = len(mean)
+    a, move_a = first[:n_panel, None], move[:n_panel, None]
+    square_a = means.square[:n_panel, None]
+    # Terms that move one factor, of the panel or of all.
+    for square, other, moved, third in (
+        (square_a, a, move, means.third[0]),
+        (means.square, first, move_a, means.third[1]),
+    ):
+        skew = 2 * moved * third
+        variance += (square - other**2) * moved**2
+        variance += skew - 2 * moved * mean * other
+        size += square * moved**2 + np.abs(skew)
+    both = 2 * move_a * move
+    variance += both * (mean - a * first)
+    size += np.abs(both * mean)
+    with_y = means.first_y - first * means.y
+    covariance += with_y[:n_panel, None] * move + move_a * with_y
+    mean = mean + a * move + move_a * (first + move)
     return mean, variance, covariance, size
 
 
 def _means(
-    X: Any, y: Floats, columns: Columns, on_mean: bool, with_third: bool
+    X: Any, y: Floats, columns: Columns, on_mean: bool, with_third: bool, panel: slice
 ) -> _Means:
     """Return the means, block by block of rows.
 
     ``y`` is at least 0, so that ``yzz'`` is the product of one matrix with itself,
-    which costs half of a product of two.
+    which costs half of a product of two where the panel is all features.
     """
-    n_rows, n_features = X.shape
-    first, first_y = np.zeros(n_features), np.zeros(n_features)
-    square = (n_features, n_features)
-    second, second_y, fourth = np.zeros(square), np.zeros(square), np.zeros(square)
-    third = np.zeros(square) if with_third else None
-    base = columns.mean if on_mean else np.zeros(n_features)
+    n_rows, start = X.shape[0], panel.start
+    n_panel, n_later = panel.stop - start, X.shape[1] - start
+    first, first_y, square = np.zeros((3, n_later))
+    second, second_y, fourth = np.zeros((3, n_panel, n_later))
+    third = tuple(np.zeros((2, n_panel, n_later))) if with_third else None
+    base = columns.mean[start:] if on_mean else np.zeros(n_later)
     for rows in row_blocks(X):
-        z, root = _scaled(X[rows], base, columns.scale), np.sqrt(y[rows])
+        z = _scaled(X[rows][:, start:], base, columns.scale[start:])
+        root = np.sqrt(y[rows])
         labelled = root > 0
         weighted = _times_rows(z[labelled], root[labelled])
-        squared = z.multiply(z) if sparse.issparse(z) else z * z
+        squared = z.multiply(z).tocsr() if sparse.issparse(z) else z * z
         first += np.asarray(z.sum(axis=0)).ravel()
         first_y += z.T @ y[rows]
-        second += _dense(z.T @ z)
-        second_y += _dense(weighted.T @ weighted)
-        fourth += _dense(squared.T @ squared)
+        square += np.asarray(squared.sum(axis=0)).ravel()
+        second += _dense(z[:, :n_panel].T @ z)
+        second_y += _dense(weighted[:, :n_panel].T @ weighted)
+        fourth += _dense(squared[:, :n_panel].T @ squared)
         if third is not None:
-            third += _dense(squared.T @ z)
-    for total in (first, first_y, second, second_y, fourth, third):
-        if total is not None:
-            total /= n_rows
-    return _Means(float(y.mean()), first, first_y, second, second_y, fourth, third)
+            in_panel = _dense(squared[:, :n_panel].T @ z)
+            third[0][...] += in_panel
+            if n_panel == n_later:
+                third[1][...] += in_panel.T
+            else:
+                third[1][...] += _dense(z[:, :n_panel].T @ squared)
+    matrices = (second, second_y, fourth, *(third or ()))
+    for total in (first, first_y, square, *matrices):
+        total /= n_rows
+    return _Means(
+        float(y.mean()), first, first_y, square, second, second_y, fourth, third
+    )
 
 
 def _scaled(block: Any, base: Floats, scale: Floats) -> Any:

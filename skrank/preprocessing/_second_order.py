@@ -15,13 +15,19 @@ from sklearn.utils.validation import (
 )
 
 from skrank._data.checks import Integers, finite_column, refuse_masked
+from skrank._data.state import unchanged_on_error
 from skrank._data.warnings import warn
 from skrank.preprocessing._blocks import row_blocks
+from skrank.preprocessing._kept import Kept
 from skrank.preprocessing._products import (
     column_moments,
+    panels,
     product_columns,
     product_moments,
 )
+
+MOST_PRODUCTS = 2**31  # to look at; minutes of work for a few thousand sparse rows
+MOST_KEPT = 2**24  # 0.7 GB of what describes them
 
 
 class SecondOrderFeatures(TransformerMixin, BaseEstimator):
@@ -85,8 +91,11 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
     which are all kept. With a constant label nothing is kept.
 
     The rows of ``X`` are read in blocks, so a memory map is never in memory whole.
-    Besides ``X``, ``fit`` needs about twenty matrices of n_features squared. Sparse
-    ``X`` gives CSR output: with ``center`` a product is
+    Besides ``X`` and what is kept, ``fit`` needs about twenty matrices of n_features
+    squared, or of 2**22 numbers where that is less (0.7 GB together): it then goes
+    through the rows once for each few features, 48 times for 20,000 of them. More
+    than 2**31 products (65,535 features) to look at, or more than 2**24 to keep, are
+    refused. Sparse ``X`` gives CSR output: with ``center`` a product is
     :math:`x_a x_b - \bar x_b x_a - \bar x_a x_b`, which lacks the constant
     :math:`\bar x_a \bar x_b` and is 0 where both features are 0. A constant cannot
     rank.
@@ -165,9 +174,14 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         ------
         ValueError
             If ``X`` or ``y`` hold NaN, infinity or masked entries, if ``X`` has one
-            row, or if nothing is kept and ``include_first`` is False. With
-            ``include_first`` a warning says so.
+            row, if products are too many, or if nothing is kept and
+            ``include_first`` is False. With ``include_first`` a warning says so. A
+            transformer that was fitted before stays as it was.
         """
+        with unchanged_on_error(self):
+            return self._fit(X, y)
+
+    def _fit(self, X, y):
         refuse_masked(X, "X")
         refuse_masked(y, "y")
         X, y = validate_data(
@@ -180,42 +194,61 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
             ensure_min_samples=2,
         )
         y = finite_column(y, "y")
+        n_features = X.shape[1]
+        n_products = n_features * (n_features - 1) // 2
+        n_products += n_features * self.include_squares
+        if n_products > MOST_PRODUCTS:
+            raise ValueError(
+                f"{n_features:,} features have {n_products:,} products, and "
+                f"{type(self).__name__}.fit looks at no more than {MOST_PRODUCTS:,}. "
+                "Choose features first, such as those of large weight of a "
+                "ListMLERanker, or those that SelectKBest keeps."
+            )
         columns = column_moments(X)
-        products = product_moments(X, y, columns, self.center, self.include_squares)
-        a, b = np.triu_indices(X.shape[1], 0 if self.include_squares else 1)
-        strength = np.abs(products.correlation[a, b])
-        kept = np.flatnonzero(strength > self.threshold)  # never where NaN
-        if self.max_features is not None and len(kept) > self.max_features:
-            best_first = np.argsort(-strength[kept], kind="stable")
-            kept = np.sort(kept[best_first[: self.max_features]])
-        if not len(kept):
-            self._explain_nothing(strength)
-        a, b = a[kept], b[kept]
-        self.pairs_ = np.column_stack((a, b))
-        self.correlations_ = products.correlation[a, b]
-        self.product_mean_ = products.mean[a, b]
-        self.product_scale_ = products.deviation[a, b]
+        kept = self._kept_products(X, y, columns)
+        if not len(kept.pairs):
+            self._explain_nothing(n_products, kept.strongest)
+        self.pairs_, self.correlations_ = kept.pairs, kept.correlation
+        self.product_mean_, self.product_scale_ = kept.mean, kept.deviation
         self.mean_, self.scale_ = columns.mean, columns.scale
-        self.n_candidates_ = len(strength)
+        self.n_candidates_ = n_products
         return self
 
-    def _explain_nothing(self, strength):
+    def _kept_products(self, X, y, columns):
+        """Return the products above the threshold, or the strongest of them."""
+        most = self.max_features
+        kept = Kept.nothing()
+        for panel in panels(X.shape[1]):
+            part = product_moments(
+                X, y, columns, self.center, self.include_squares, panel
+            )
+            kept = kept.joined(part, panel.start, self.threshold, self.include_squares)
+            if most is not None:
+                kept = kept.strongest_of(most)
+            elif len(kept.pairs) > MOST_KEPT:
+                raise ValueError(
+                    f"{type(self).__name__}.fit: more than {MOST_KEPT:,} products are "
+                    f"correlated with y by more than threshold={self.threshold:g}. "
+                    "Raise threshold or set max_features."
+                )
+        return kept
+
+    def _explain_nothing(self, n_products, strongest):
         """Warn that no product is kept, or raise where nothing else is left."""
-        defined = strength[~np.isnan(strength)]
         name, advice = f"{type(self).__name__}.fit", "Lower threshold"
         # No figure at the start, by which warnings are filtered.
         message = (
             f"{name}: no product of features is correlated with y by more than "
             f"threshold={self.threshold:g}: "
         )
-        if not len(strength):
+        if not n_products:
             message = (
                 f"{name}: there are no products, since X has one feature and "
                 "include_squares=False."
             )
             advice = "Set include_squares=True"
-        elif len(defined):
-            message += f"the largest absolute correlation is {defined.max():.4g}."
+        elif strongest is not None:
+            message += f"the largest absolute correlation is {strongest:.4g}."
         else:
             message += "every product, or the label, is constant."
         if not self.include_first:

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ def _blocks_of_two_sizes(request, monkeypatch):
         monkeypatch.setattr(_blocks, "BLOCK_ENTRIES", request.param)
         monkeypatch.setattr(_blocks, "LEAST_ROWS", 7)
         monkeypatch.setattr(_products, "PAIRS_AT_ONCE", 3)
+        monkeypatch.setattr(_products, "MATRIX_ENTRIES", 20)  # two or three features
 
 
 def all_products(X, center, squares=True):
@@ -138,6 +140,82 @@ def test_the_output_is_the_features_and_the_products_kept(
     assert np.ptp(shift, axis=0).max() <= 1e-12 * abs(expected).max()
     nothing = transformer.transform(sparse.csr_array((3, X.shape[1])))
     assert nothing.count_nonzero() == 0
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("settings", [{}, {"max_features": 30}, {"center": False}])
+def test_panels_of_features_keep_the_products_that_one_matrix_keeps(
+    monkeypatch, container, settings
+):
+    X, y = drawn("sparse", n_features=40)
+    whole = SecondOrderFeatures(0.05, **settings).fit(container(X), y)
+    monkeypatch.setattr(_products, "MATRIX_ENTRIES", 100)
+    parts = SecondOrderFeatures(0.05, **settings).fit(container(X), y)
+    assert len(whole.pairs_) >= 30
+    np.testing.assert_array_equal(parts.pairs_, whole.pairs_)
+    for name in ("correlations_", "product_mean_", "product_scale_"):
+        np.testing.assert_allclose(
+            getattr(parts, name), getattr(whole, name), rtol=1e-12, atol=1e-14
+        )
+
+
+def test_of_equal_products_the_first_is_kept_whichever_panel_it_is_in(monkeypatch):
+    X, y = drawn()
+    X = np.tile(X[:, :1], (1, 6))  # all 21 products are equal
+    monkeypatch.setattr(_products, "MATRIX_ENTRIES", 7)
+    fitted = SecondOrderFeatures(0.0, max_features=4).fit(X, y)
+    assert fitted.pairs_.tolist() == [[0, 0], [0, 1], [0, 2], [0, 3]]
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_memory_has_a_bound_whatever_the_number_of_features(monkeypatch, center):
+    n_features, entries = 2000, 2**16
+    X = sparse.random_array((300, n_features), density=0.01, format="csr", rng=0)
+    y = np.random.default_rng(0).integers(0, 3, 300)
+    monkeypatch.setattr(_products, "MATRIX_ENTRIES", entries)
+    tracemalloc.start()
+    SecondOrderFeatures(0.1, center=center, max_features=10).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * 8 * entries + 2 * MEGABYTE
+    assert peak < 8 * n_features**2 / 2  # half of one matrix of features
+
+
+def test_too_many_products_are_refused_before_the_first(monkeypatch):
+    X = sparse.csr_array(np.eye(2, 70_000))
+    message = r"70,000 features have 2,450,035,000 products, .* more than 2,147,483,648"
+    with pytest.raises(ValueError, match=f"{message}.*Choose features first"):
+        SecondOrderFeatures().fit(X, [0, 1])
+    monkeypatch.setattr("skrank.preprocessing._second_order.MOST_KEPT", 5)
+    X, y = drawn()
+    with pytest.raises(ValueError, match=r"more than 5 products .* set max_features"):
+        SecondOrderFeatures(0.0).fit(X, y)
+    assert len(SecondOrderFeatures(0.0, max_features=9).fit(X, y).pairs_) == 9
+
+
+def test_a_fit_that_raises_leaves_the_transformer_as_it_was():
+    X, y = drawn()
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    fitted = SecondOrderFeatures().fit(frame, y)
+    before, expected = dict(vars(fitted)), fitted.transform(frame)
+    other = frame[list("hgfedcba")].iloc[:, :5]
+    for wrong, message in (
+        (y[:-1], "inconsistent numbers of samples"),
+        (np.full(len(y), np.nan), "y contains NaN"),
+        (None, "requires y"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fitted.fit(other, wrong)
+        assert vars(fitted) == before
+    with pytest.raises(ValueError, match="variance exceeds"):
+        fitted.fit(other * 1e200, y)
+    assert vars(fitted) == before
+    np.testing.assert_array_equal(fitted.transform(frame), expected)
+    new = SecondOrderFeatures()
+    with pytest.raises(ValueError, match="variance exceeds"):
+        new.fit(other * 1e200, y)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        new.transform(other)
 
 
 def test_max_features_keeps_the_best_and_of_equals_the_first():
@@ -304,7 +382,7 @@ def test_it_works_in_a_pipeline_and_survives_copies():
 def test_wrong_input_is_refused():
     X, y = drawn()
     transformer = SecondOrderFeatures()
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
         transformer.transform(X)
     with pytest.raises(TypeError, match="y"):
         transformer.fit(X)
