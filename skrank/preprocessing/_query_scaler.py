@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank._data.checks import refuse_masked
 from skrank._data.grouping import group_rows
 from skrank._data.groups import LEVEL, find_groups, takes_groups
-from skrank._data.lists import Floats, Lists
 from skrank.preprocessing._blocks import canonical, list_blocks
+from skrank.preprocessing._list_scales import METHODS, over_largest
+from skrank.preprocessing._shrinkage import Shrinkage
+
+SPARSE = ("max", "deviation")  # methods that keep zeros
 
 
 class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -30,22 +33,41 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     - "max": :math:`x_i / \max_j |x_j|`, which keeps zeros and signs;
     - "rank": :math:`(r_i - 1) / (n - 1)`, with :math:`r_i` the rank from the smallest
       value, 1, to the largest, and the mean of their ranks for equal values;
-    - "center": :math:`x_i - \bar x`.
+    - "center": :math:`x_i - \bar x`;
+    - "deviation": :math:`x_i / s`, which keeps zeros. A linear ranker ranks as with
+      "standard", since a list's mean moves all its scores alike.
 
     A feature that is constant in a list, or a list of one row, becomes 0 ("rank":
-    one half, the middle; "max": 1, -1 or 0 by its sign). Nothing is learned: each
-    list is scaled by its own rows, in training and later.
+    one half, the middle; "max": 1, -1 or 0 by its sign). Without ``shrinkage`` nothing
+    is learned: each list is scaled by its own rows, in training and later.
 
     Parameters
     ----------
-    method : {"standard", "minmax", "max", "rank", "center"}, default="standard"
+    method : {"standard", "minmax", "max", "rank", "center", "deviation"}, \
+            default="standard"
         How to scale.
     scale : float, default=1.0
         Positive factor of the result: with "max" and "minmax" what the largest value
         becomes.
+    shrinkage : float or "auto", default=0.0
+        Draw each list's variance towards that which training lists have in common
+        (see Notes), with "standard" and "deviation": so many rows does the common
+        variance count. "auto" estimates the number for each feature from the training
+        lists: large where they vary alike, small where each has a scale of its own.
+        0 leaves each list its own variance. In lists of two or three rows that is
+        mostly chance, and in a list of two every feature becomes 1 or -1.
+    signed_log : bool, default=False
+        Take :math:`\operatorname{sign}(x) \log(1 + |x|)` first, which shortens the long
+        tails of counts and amounts and keeps zeros and signs. Scale such features to
+        units in which 1 is small, or it changes little.
 
     Attributes
     ----------
+    deviation_ : ndarray of shape (n_features_in_,)
+        With ``shrinkage``: deviation of each feature inside training lists, the root
+        of the geometric mean of variances; 0 where it varies in none.
+    shrinkage_ : ndarray of shape (n_features_in_,)
+        With ``shrinkage``: how many rows the common variance counts, at most 10,000.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -61,10 +83,27 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ``search.best_estimator_.predict(X, groups=groups)``. Nor does
     ``cross_val_predict`` hand them on: there put them on the index of ``X``.
 
-    Sparse ``X`` works with "max" only: the other methods move zeros.
+    Sparse ``X`` works with "max" and "deviation": the other methods move zeros.
+
+    With ``shrinkage`` k a list of n rows has, in place of :math:`s^2`,
+
+    .. math::
+
+        \frac{\sum_j (x_j - \bar x)^2 + k \sigma^2}{n - 1 + k}
+
+    with :math:`\sigma` the common deviation. "auto" takes variances of lists to follow
+    a scaled inverse chi-squared law with k degrees of freedom, and finds k from how
+    much more log variances differ than those of lists of their sizes would by chance
+    [1]_.
+
+    NaN is an error: put ``SimpleImputer`` before.
 
     References
     ----------
+    .. [1] G. K. Smyth, "Linear models and empirical Bayes methods for assessing
+       differential expression in microarray experiments", Statistical Applications
+       in Genetics and Molecular Biology 3 (2004), section 6.
+
     T. Qin, T.-Y. Liu, "Introducing LETOR 4.0 datasets", arXiv:1306.2597, 2013 (for
     "minmax").
 
@@ -85,24 +124,32 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     __metadata_request__transform = {"groups": True}  # noqa: RUF012
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        "method": [StrOptions({"standard", "minmax", "max", "rank", "center"})],
+        "method": [
+            StrOptions({"standard", "minmax", "max", "rank", "center", "deviation"})
+        ],
         "scale": [Interval(Real, 0, None, closed="neither")],
+        "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "signed_log": ["boolean"],
     }
 
-    def __init__(self, method="standard", *, scale=1.0):
+    def __init__(
+        self, method="standard", *, scale=1.0, shrinkage=0.0, signed_log=False
+    ):
         self.method = method
         self.scale = scale
+        self.shrinkage = shrinkage
+        self.signed_log = signed_log
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        tags.input_tags.sparse = self.method == "max"
+        tags.requires_fit = self._learns
+        tags.input_tags.sparse = self.method in SPARSE
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     @takes_groups
     def fit(self, X, y=None, groups=None):
-        """Check the input; there is nothing to learn.
+        """Learn the common deviations if there is shrinkage, else check the input.
 
         Parameters
         ----------
@@ -123,12 +170,16 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ValueError
             As :meth:`transform`.
         """
-        self._checked(X, groups, "fit")
+        X, grouping = self._checked(X, groups, "fit")
+        if self._learns:
+            strength = None if self.shrinkage == "auto" else self.shrinkage
+            learned = Shrinkage.learn(self._logs(X), grouping, strength)
+            self.deviation_, self.shrinkage_ = learned.deviation, learned.strength
         return self
 
     @takes_groups
     def fit_transform(self, X, y=None, groups=None):
-        """Check the input and scale it.
+        """Fit to the input and scale it.
 
         Parameters
         ----------
@@ -174,13 +225,22 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             If groups are missing, differ from the index of ``X``, have another length
             or miss values; if ``X`` has another number or other names of features
             than in ``fit``, or holds NaN, infinity or masked entries; if ``X`` is
-            sparse and the method is not "max"; if a result is too large for its type.
+            sparse and the method is neither "max" nor "deviation"; if a result is too
+            large for its type.
+        NotFittedError
+            If there is shrinkage and :meth:`fit` has not run.
         """
+        if self._learns:
+            check_is_fitted(self)
         X, grouping = self._checked(X, groups, "transform")
+        X = self._logs(X)
         if sparse.issparse(X):
             return self._transform_sparse(X, grouping)
         out = np.empty(X.shape, dtype=X.dtype)
         scale_lists = METHODS[self.method]
+        if self._learns:
+            learned = Shrinkage(self.deviation_, self.shrinkage_)
+            scale_lists = partial(learned.divide, centre=self.method == "standard")
         for place, lists in list_blocks(X, grouping.lists):
             rows = place if grouping.rows is None else grouping.rows[place]
             with np.errstate(over="ignore", invalid="ignore"):  # an error below
@@ -201,14 +261,22 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
 
     def _transform_sparse(self, X, grouping):
-        """Divide by the largest absolute value of each feature in each list."""
+        """Divide each feature by its largest absolute value or deviation in a list."""
         if grouping.rows is not None:
             X = X[grouping.rows]
         parts = []
+        scale_lists = over_largest
+        if self.method == "deviation":
+            n_features = X.shape[1]
+            learned = Shrinkage(
+                getattr(self, "deviation_", np.zeros(n_features)),
+                getattr(self, "shrinkage_", np.zeros(n_features)),
+            )
+            scale_lists = partial(learned.divide_sparse, sample=self._learns)
         for place, lists in list_blocks(X, grouping.lists):
             block = canonical(X[place]).copy()
             with np.errstate(over="ignore"):  # an error below
-                block.data = self.scale * _over_largest(block, lists)
+                block.data = self.scale * scale_lists(block, lists)
                 block = block.astype(X.dtype)
             if not np.isfinite(block.data).all():
                 self._refuse_overflow(block.toarray())
@@ -218,18 +286,39 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return out
         return out[np.argsort(grouping.rows)]
 
+    @property
+    def _learns(self):
+        """Whether ``fit`` learns anything."""
+        return self.shrinkage != 0
+
+    def _logs(self, X):
+        """Return signed logs of a table, or the table."""
+        if not self.signed_log:
+            return X
+        if sparse.issparse(X):
+            X = X.copy()
+            X.data = np.copysign(np.log1p(np.abs(X.data)), X.data)
+            return X
+        return np.copysign(np.log1p(np.abs(X)), X)
+
     def _checked(self, X, groups, method):
         """Return ``X`` as an array and its lists."""
-        self._validate_params()  # here, since transform needs no fit
+        self._validate_params()  # here, since transform may need no fit
+        if self._learns and self.method not in ("standard", "deviation"):
+            raise ValueError(
+                f"shrinkage={self.shrinkage!r} needs method='standard' or 'deviation', "
+                f"which divide by a deviation, got method={self.method!r}."
+            )
         caller = f"{type(self).__name__}.{method}"
         groups = find_groups(
             X, groups, caller, name="X", explain=_missing_groups_message
         )
         refuse_masked(X, "X")
-        if sparse.issparse(X) and self.method != "max":
+        if sparse.issparse(X) and self.method not in SPARSE:
             raise ValueError(
                 f"{caller}: X is sparse and method={self.method!r} would fill its "
-                "zeros. Use method='max', which keeps them, or pass X.toarray()."
+                "zeros. Use method='max' or 'deviation', which keep them, or pass "
+                "X.toarray()."
             )
         X = validate_data(
             self,
@@ -264,97 +353,3 @@ def _missing_groups_message(caller: str) -> str:
         f"searches: {state} To scale all rows as one list pass "
         "groups=np.zeros(len(X))."
     )
-
-
-def _center(x: Floats, lists: Lists) -> Floats:
-    # Four times the rows of a list, as a power of two, which costs no digits.
-    unit = _divided(x, lists, 2.0 ** (2 + int(lists.sizes.max()).bit_length()))
-    x -= lists.expand(lists.min(x))  # so that constants and large means lose nothing
-    x -= lists.expand(lists.sum(x) / lists.sizes[:, None])
-    if unit is not None:
-        x *= lists.expand(unit)
-    return x
-
-
-def _minmax(x: Floats, lists: Lists) -> Floats:
-    _divided(x, lists, 2.0)  # or the largest less the smallest may overflow
-    low = lists.min(x)
-    span = lists.max(x) - low
-    x -= lists.expand(low)
-    x /= lists.expand(np.where(span == 0, 1.0, span))
-    return x
-
-
-def _divided(x: Floats, lists: Lists, parts: float) -> Floats | None:
-    """Divide where the values of a list are so large that ``parts`` of them overflow.
-
-    Returns the divisor of each list and column, or None where all are 1.
-    """
-    limit = np.finfo(np.float64).max / parts
-    if max(-x.min(), x.max()) <= limit:
-        return None
-    large = np.maximum(-lists.min(x), lists.max(x)) > limit
-    unit = np.where(large, parts, 1.0)
-    x /= lists.expand(unit)
-    return unit
-
-
-def _standard(x: Floats, lists: Lists) -> Floats:
-    x = _minmax(x, lists)  # whose standard scores are the same and cannot overflow
-    x -= lists.expand(lists.sum(x) / lists.sizes[:, None])
-    deviation = np.sqrt(lists.sum(x * x) / lists.sizes[:, None])
-    x /= lists.expand(np.where(deviation == 0, 1.0, deviation))
-    return x
-
-
-def _max(x: Floats, lists: Lists) -> Floats:
-    largest = lists.max(np.abs(x))
-    x /= lists.expand(np.where(largest == 0, 1.0, largest))
-    return x
-
-
-def _rank(x: Floats, lists: Lists) -> Floats:
-    n_rows = len(x)
-    columns = np.ascontiguousarray(x.T)
-    of_list = np.broadcast_to(lists.expand(np.arange(lists.n_lists)), columns.shape)
-    order = np.lexsort((columns, of_list), axis=1)
-    ordered = np.take_along_axis(columns, order, axis=1)
-    is_first = np.ones(columns.shape, dtype=bool)
-    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=is_first[:, 1:])
-    is_first[:, lists.starts] = True
-    begins = np.flatnonzero(is_first)
-    sizes = np.diff(begins, append=columns.size)
-    # Ranks from 0, less what comes before the list.
-    middle = begins % n_rows + (sizes - 1) / 2.0
-    ranks = np.repeat(middle, sizes).reshape(columns.shape)
-    ranks -= lists.expand(lists.starts)
-    ranks /= lists.expand(np.maximum(lists.sizes - 1, 1))
-    ranks[:, lists.starts[lists.sizes == 1]] = 0.5
-    out = np.empty(columns.shape)
-    np.put_along_axis(out, order, ranks, axis=1)
-    return out.T
-
-
-METHODS = {
-    "center": _center,
-    "max": _max,
-    "minmax": _minmax,
-    "rank": _rank,
-    "standard": _standard,
-}
-
-
-def _over_largest(block: Any, lists: Lists) -> Floats:
-    """Return stored values over the largest absolute one of their list and column."""
-    values = block.data.astype(np.float64)
-    if not len(values):
-        return values
-    of_row = lists.expand(np.arange(lists.n_lists))
-    cell = np.repeat(of_row, np.diff(block.indptr)) * block.shape[1] + block.indices
-    order = np.argsort(cell, kind="stable")
-    ordered = cell[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-    largest = np.maximum.reduceat(np.abs(values)[order], starts)
-    largest[largest == 0] = 1.0
-    values[order] /= np.repeat(largest, np.diff(starts, append=len(values)))
-    return values
