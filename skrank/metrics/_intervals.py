@@ -135,24 +135,22 @@ def interval_of_mean(
     check_choice(method, "method", ("percentile", "bca"))
     if np.ptp(values) == 0:
         return float(values[0]), float(values[0])
-    means = np.sort(_resampled_means(values, n_resamples, rng))
-    tails = np.array([0.5 - confidence / 2, 0.5 + confidence / 2])
+    result = stats.bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=n_resamples,
+        batch=max(AT_ONCE // len(values), 1),
+        confidence_level=confidence,
+        method="percentile",
+        random_state=rng,
+    )
+    low, high = result.confidence_interval
     if method == "bca":
-        tails = _corrected(tails, values, means)
-    low, high = np.quantile(means, tails)
+        # SciPy's own BCa takes time in proportion to the square of the number of lists.
+        means = np.sort(result.bootstrap_distribution)
+        tails = np.array([0.5 - confidence / 2, 0.5 + confidence / 2])
+        low, high = np.quantile(means, _corrected(tails, values, means))
     return float(low), float(high)
-
-
-def _resampled_means(values: Floats, n_resamples: int, rng: Generator) -> Floats:
-    """Return means of as many values, drawn with replacement."""
-    n = len(values)
-    means = np.empty(n_resamples)
-    batch = max(AT_ONCE // n, 1)
-    for first in range(0, n_resamples, batch):
-        size = min(batch, n_resamples - first)
-        drawn = values[rng.integers(0, n, size=(size, n))]
-        means[first : first + size] = drawn.mean(axis=1)
-    return means
 
 
 def _corrected(tails: Floats, values: Floats, means: Floats) -> Floats:
@@ -182,4 +180,11 @@ def one_a_list(values: Any, name: str) -> NDArray[np.float64]:
         )
     if np.isinf(column).any():
         raise ValueError(f"{name} has {np.isinf(column).sum()} infinite values.")
+    with np.errstate(over="ignore"):
+        total = np.nansum(np.abs(column))
+    if not np.isfinite(total):
+        raise ValueError(
+            f"{name} holds values up to {np.nanmax(np.abs(column)):g}, whose sum "
+            "overflows. Divide all values by the same number."
+        )
     return column

@@ -12,14 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from skrank._data.checks import check_confidence, check_count
+from skrank._data.checks import check_choice, check_confidence, check_count
 from skrank.metrics._intervals import (
     basis,
     generator_of,
     interval_of_mean,
     one_a_list,
 )
-from skrank.metrics._paired_tests import sign_test, student_test, wilcoxon_test
+from skrank.metrics._paired_tests import (
+    settled_differences,
+    sign_test,
+    student_test,
+    wilcoxon_test,
+)
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,12 @@ def compare_scores(
     resamples. It assumes nothing but that each difference is as likely to be of the
     other sign; so it is the default [2]_.
 
+    Values that differ by rounding alone (by less than 1e-12 of themselves) count as
+    equal, and so do differences of the same size: a metric's values times a number give
+    the same p value. Wilcoxon's test leaves out lists without a difference, and takes
+    all signs of the ranks, tied ones their mean, for up to 50 others, else a normal
+    distribution.
+
     Parameters
     ----------
     values_a : array-like of shape (n_lists,), or mapping of str to these
@@ -123,7 +134,7 @@ def compare_scores(
     ------
     ValueError
         If lengths differ, fewer than two lists have both values, values are infinite
-        or an option is unknown.
+        or so large that sums overflow, or an option is unknown.
 
     See Also
     --------
@@ -166,6 +177,7 @@ def compare_scores(
             name: replace(result, p_holm=corrected[name])
             for name, result in found.items()
         }
+    check_choice(method, "method", ("randomization", "t", "wilcoxon"))
     check_confidence(confidence)
     check_count(n_resamples, "n_resamples")
     first, second = one_a_list(values_a, "values_a"), one_a_list(values_b, "values_b")
@@ -181,26 +193,34 @@ def compare_scores(
         raise ValueError(
             f"compare_scores needs at least two lists with both values, got {n}."
         )
-    differences = first - second
+    # In units of about the largest value, so that no square over- or underflows.
+    exponent = int(np.frexp(max(np.abs(first).max(), np.abs(second).max()))[1])
+    first, second = np.ldexp(first, -exponent), np.ldexp(second, -exponent)
+    differences, rounding = settled_differences(first, second)
     rng = generator_of(random_state)
     if method == "t":
         p_value, low, high = student_test(differences, confidence)
     else:
-        if method == "randomization":
-            p_value = sign_test(differences, n_resamples, rng)
-        elif method == "wilcoxon":
-            p_value = wilcoxon_test(differences)
-        else:
-            raise ValueError(
-                f"method must be 'randomization', 't' or 'wilcoxon', got {method!r}."
-            )
+        p_value = (
+            wilcoxon_test(differences)
+            if method == "wilcoxon"
+            else sign_test(differences, rounding, n_resamples, rng)
+        )
         low, high = interval_of_mean(
             differences, confidence, "percentile", n_resamples, rng
         )
+    ends = first.mean(), second.mean(), differences.mean(), low, high
+    with np.errstate(over="ignore"):
+        mean_a, mean_b, difference, low, high = np.ldexp(ends, exponent).tolist()
+    if not np.isfinite(difference + low + high):
+        raise ValueError(
+            "values_a and values_b are so large that their difference overflows. "
+            "Divide both by the same number."
+        )
     return ScoreComparison(
-        float(first.mean()),
-        float(second.mean()),
-        float(differences.mean()),
+        mean_a,
+        mean_b,
+        difference,
         p_value,
         low,
         high,

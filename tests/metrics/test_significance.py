@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from skrank.metrics import bootstrap_interval, compare_scores, holm, ndcg_score
+from skrank.metrics import (
+    bootstrap_interval,
+    bpref_score,
+    compare_scores,
+    err_score,
+    holm,
+    ndcg_score,
+)
 
 EPS = np.finfo(float).eps
 
@@ -84,9 +91,131 @@ def test_student_and_wilcoxon_are_those_of_scipy():
     assert comparison.p_value == pytest.approx(result.pvalue, rel=1e-12)
     assert comparison.low == pytest.approx(low, rel=1e-10)
     assert comparison.high == pytest.approx(high, rel=1e-10)
-    for first, second in [(a, b), (a.round(1), b.round(1))]:
-        p_value = compare_scores(first, second, method="wilcoxon").p_value
-        assert p_value == stats.wilcoxon(first, second).pvalue
+    p_value = compare_scores(a, b, method="wilcoxon").p_value
+    assert p_value == pytest.approx(stats.wilcoxon(a, b).pvalue, rel=1e-12)
+    # Beyond 50 lists that differ both take the statistic as normal.
+    a, b = (values.round(1) for values in paired(n=90))
+    assert np.count_nonzero(a - b) > 50
+    tenths = np.rint(10 * a), np.rint(10 * b)  # where ties are ties in floats too
+    p_value = compare_scores(a, b, method="wilcoxon").p_value
+    expected = stats.wilcoxon(*tenths, method="asymptotic").pvalue
+    assert p_value == pytest.approx(expected, rel=1e-12)
+
+
+def share_of_signs(d):
+    """Return Wilcoxon's p value by all signs of the ranks, tied ones their mean."""
+    d = d[d != 0]
+    sizes = np.abs(d)
+    ranks = np.array([(sizes < s).sum() + ((sizes == s).sum() + 1) / 2 for s in sizes])
+    observed = ranks[d > 0].sum()
+    sums = np.array(list(itertools.product([0, 1], repeat=len(d)))) @ ranks
+    return min(1.0, 2 * min(np.mean(sums <= observed), np.mean(sums >= observed)))
+
+
+@pytest.mark.parametrize("n", [2, 6, 12])
+@pytest.mark.parametrize("seed", range(3))
+def test_wilcoxon_counts_all_signs_of_tied_ranks(n, seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 4, (2, n))
+    a[0] = b[0] + 1
+    expected = share_of_signs((a - b).astype(float))
+    for first, second in ((a, b), (a / 10, b / 10), (a / 7 + 0.1, b / 7 + 0.1)):
+        found = compare_scores(first, second, method="wilcoxon").p_value
+        assert found == pytest.approx(expected, rel=1e-13)
+
+
+def test_wilcoxon_of_tenths_is_that_of_whole_numbers():
+    a, b = [0.3, 0.8, 0.2, 0.9, 0.6, 0.7], [0.2, 0.7, 0.3, 0.7, 0.5, 0.5]
+    assert compare_scores(a, b, method="wilcoxon").p_value == 0.15625
+    many = np.array(a * 8), np.array(b * 8)
+    # The exact share of 2^48 signs, by whole numbers of ways to reach a sum.
+    ways = {0: 1}
+    doubled = [33] * 32 + [81] * 16  # ranks 1 to 32 are tied, and 33 to 48
+    for rank in doubled:
+        added = {}
+        for total, count in ways.items():
+            for reached in (total, total + rank):
+                added[reached] = added.get(reached, 0) + count
+        ways = added
+    low = 33 * 8  # the negative differences
+    tail = sum(count for total, count in ways.items() if total <= low)
+    found = compare_scores(*many, method="wilcoxon").p_value
+    assert found == pytest.approx(2 * tail / 2**48, rel=1e-13)
+
+
+def test_lists_without_a_difference_do_not_move_wilcoxon():
+    a, b = paired(n=30)
+    plain = compare_scores(a, b, method="wilcoxon").p_value
+    for n_equal in (1, 30, 300):
+        same = np.full(n_equal, 0.5)
+        found = compare_scores(
+            np.append(a, same), np.append(b, same), method="wilcoxon"
+        )
+        assert found.p_value == plain
+
+
+@pytest.mark.parametrize("method", ["randomization", "t", "wilcoxon"])
+def test_differences_of_rounding_alone_are_none(method):
+    comparison = compare_scores([0.1 + 0.2] * 12, [0.3] * 12, method=method)
+    assert comparison.p_value == 1
+    assert (comparison.low, comparison.difference, comparison.high) == (0, 0, 0)
+    # One real difference among them counts as it does among exact ones.
+    real = [0.8] + [0.1 + 0.2] * 11
+    for seen in (real, [0.8] + [0.3] * 11):
+        found = compare_scores(seen, [0.3] * 12, method=method, random_state=0)
+        expected = stats.ttest_1samp([0.5] + [0.0] * 11, 0).pvalue
+        assert found.p_value == pytest.approx(expected if method == "t" else 1.0)
+
+
+@pytest.mark.parametrize("method", ["randomization", "t", "wilcoxon"])
+@pytest.mark.parametrize("factor", [10.0, 1 / 3, 1e-200, 1e150])
+def test_the_unit_of_a_metric_does_not_matter(method, factor):
+    rng = np.random.default_rng(5)
+    a, b = rng.binomial(10, 0.4, (2, 20, 30)) / 10  # precision at 10
+    for first, second in zip(a, b, strict=True):
+        one = compare_scores(
+            first, second, method=method, n_resamples=500, random_state=0
+        )
+        two = compare_scores(
+            first * factor, second * factor, method=method, n_resamples=500,
+            random_state=0,
+        )  # fmt: skip
+        assert two.p_value == pytest.approx(one.p_value, rel=1e-10)
+        ends = np.array([one.difference, one.low, one.high])
+        found = np.array([two.difference, two.low, two.high]) / factor
+        np.testing.assert_allclose(found, ends, rtol=1e-9, atol=1e-12)
+
+
+def test_metrics_that_are_equal_in_exact_arithmetic_do_not_differ():
+    rng = np.random.default_rng(6)
+    groups = np.repeat(np.arange(40), 7)
+    y = rng.integers(0, 3, groups.size)
+    scores = rng.standard_normal(groups.size)
+    # Rows of equal labels change places: the sums run in another order.
+    order = np.lexsort((rng.random(groups.size), y, groups))
+    ranks = np.argsort(np.lexsort((-scores, groups)))
+    for metric in (err_score, bpref_score, ndcg_score):
+        one = metric(y, scores, groups, average=None)
+        swapped = scores.copy()
+        swapped[order] = scores[order]
+        tied = np.round(scores, 1)
+        two = metric(y[order], tied[order], groups[order], average=None)
+        three = metric(y, tied, groups, average=None)
+        assert compare_scores(two, three).p_value == 1
+        assert compare_scores(one, metric(y, -ranks, groups, average=None)).p_value == 1
+
+
+def test_values_that_overflow_are_refused():
+    huge = [1e308, -1e308, 1e308]
+    for a, b in ((huge, [0.5, 0.5, 0.5]), ([0.5, 0.5, 0.5], huge)):
+        with pytest.raises(
+            ValueError, match=r"values up to 1e\+308, whose sum overflows"
+        ):
+            compare_scores(a, b)
+    with pytest.raises(ValueError, match=r"values up to 1e\+308, whose sum overflows"):
+        bootstrap_interval(huge)
+    with pytest.raises(ValueError, match="so large that their difference overflows"):
+        compare_scores([1.5e308, 0.0], [-1.5e308, 0.0])
 
 
 @pytest.mark.parametrize("method", ["randomization", "t", "wilcoxon"])
