@@ -31,16 +31,28 @@ def plackett_luce(
     const Py_ssize_t[::1] level_starts not None,
     const Py_ssize_t[::1] level_offsets not None,
     const Py_ssize_t[::1] n_stages not None,
+    const double[::1] weights,
     bint efron,
 ):
     """Return minus log-likelihoods (n_lists,) and their score gradient (n_rows,).
 
     Rows and levels are as in ``_lists``. The first ``n_stages[q]`` levels of list q are
-    stages. Ties follow Efron, else Breslow.
+    stages. Ties follow Efron, else Breslow. ``weights``, one a place in ``order`` and
+    at least 0, may be None; a level has the weight of its first place.
+
+    With w_k the weight of level k of d rows, W_k the sum of exp(s) over the level and
+    all below, and V_k that over the level,
+
+        value = sum_k w_k [ sum_{l<d} log(W_k - (l/d) V_k) - sum_{i in k} s_i ]
+
+    From the worst level up W_k is a running sum; from the best down a row's gradient
+    is exp(s_i) times a running sum of w_k / (W_k - (l/d) V_k), less its own weight.
     """
     cdef Shape shape = shape_of_levels(order, level_starts, level_offsets)
     cdef Py_ssize_t q, most = most_stages(n_stages, level_offsets, 0)
     check_length("scores", scores.shape[0], shape.n_rows, "row")
+    if weights is not None:
+        check_length("weights", weights.shape[0], shape.n_rows, "row")
     values_array, gradient_array = np.empty(shape.n_lists), np.empty(shape.n_rows)
     cdef double[::1] values = values_array, gradient = gradient_array
     cdef double[::1] work = np.empty(shape.longest + 2 * most + 1)
@@ -48,7 +60,7 @@ def plackett_luce(
         for q in range(shape.n_lists):
             values[q] = _one_list(
                 scores, order, level_starts, level_offsets[q], level_offsets[q + 1],
-                n_stages[q], efron, &work[0], &work[shape.longest], gradient,
+                n_stages[q], weights, efron, &work[0], &work[shape.longest], gradient,
             )
     return values_array, gradient_array
 
@@ -60,6 +72,7 @@ cdef double _one_list(
     Py_ssize_t first_level,
     Py_ssize_t last_level,
     Py_ssize_t n_stages,
+    const double[::1] weights,
     bint efron,
     double *e,
     double *terms,
@@ -70,7 +83,9 @@ cdef double _one_list(
     cdef Py_ssize_t end_of_stages = level_starts[first_level + n_stages]
     cdef Py_ssize_t i, k, l, start, stop, d
     cdef double high, low, total, below, level_sum, factor, share, inverse, all_, own
-    cdef double value = 0.0, product = 1.0, before = 0.0
+    cdef double value = 0.0, product = 1.0, before = 0.0, weight = 1.0
+    # Logs are taken of products of factors that share a weight.
+    cdef double weight_of_product = 1.0
     cdef Py_ssize_t n_factors = 0, longest_product
     if n_stages == 0 or end - begin == 1:
         for i in range(begin, end):
@@ -83,14 +98,19 @@ cdef double _one_list(
         low = fmin(low, e[i - begin])
     if not high - low < WIDEST:
         return _one_wide_list(
-            order, level_starts, first_level, last_level, n_stages, efron, e, terms,
-            gradient,
+            order, level_starts, first_level, last_level, n_stages, weights, efron, e,
+            terms, gradient,
         )
     longest_product = <Py_ssize_t> fmin(
         LONGEST_PRODUCT, LARGEST_LOG / (high - low + log(<double> (end - begin)))
     )
-    for i in range(begin, end_of_stages):
-        value -= e[i - begin] - high
+    for k in range(n_stages):
+        start = level_starts[first_level + k]
+        stop = level_starts[first_level + k + 1]
+        if weights is not None:
+            weight = weights[start]
+        for i in range(start - begin, stop - begin):
+            value -= weight * (e[i] - high)
     for i in range(end - begin):
         e[i] = exp(e[i] - high)
     # From the worst level up: the sums that the stages divide by.
@@ -105,17 +125,24 @@ cdef double _one_list(
         for i in range(start - begin, stop - begin):
             level_sum += e[i]
         total = below + level_sum
+        if weights is not None:
+            weight = weights[start]
+            if weight != weight_of_product:
+                value += weight_of_product * log(product)
+                product = 1.0
+                n_factors = 0
+                weight_of_product = weight
         if d == 1:
             product *= total
             n_factors += 1
-            all_ = own = 1.0 / total
+            all_ = own = weight / total
             if n_factors >= longest_product:
-                value += log(product)
+                value += weight * log(product)
                 product = 1.0
                 n_factors = 0
         elif not efron:
-            value += d * log(total)
-            all_ = own = d / total
+            value += weight * (d * log(total))
+            all_ = own = weight * d / total
         else:
             all_ = own = 0.0
             share = 1.0 / d
@@ -123,27 +150,29 @@ cdef double _one_list(
                 # A sum of what is below and a share of the level, never W - (l/d) V.
                 factor = (d - l) * share
                 total = below + factor * level_sum
-                inverse = 1.0 / total
+                inverse = weight / total
                 all_ += inverse
                 own += factor * inverse
                 product *= total
                 n_factors += 1
                 if n_factors >= longest_product:
-                    value += log(product)
+                    value += weight * log(product)
                     product = 1.0
                     n_factors = 0
             total = below + level_sum
         terms[2 * k] = all_
         terms[2 * k + 1] = own
         below = total
-    value += log(product)
+    value += weight_of_product * log(product)
     # From the best level down: what earlier stages add to each row's gradient.
     for k in range(n_stages):
         factor = before + terms[2 * k + 1]
         start = level_starts[first_level + k]
         stop = level_starts[first_level + k + 1]
+        if weights is not None:
+            weight = weights[start]
         for i in range(start, stop):
-            gradient[order[i]] = e[i - begin] * factor - 1.0
+            gradient[order[i]] = e[i - begin] * factor - weight
         before += terms[2 * k]
     for i in range(end_of_stages, end):
         gradient[order[i]] = e[i - begin] * before
@@ -161,6 +190,7 @@ cdef double _one_wide_list(
     Py_ssize_t first_level,
     Py_ssize_t last_level,
     Py_ssize_t n_stages,
+    const double[::1] weights,
     bint efron,
     const double *s,
     double *terms,
@@ -173,6 +203,7 @@ cdef double _one_wide_list(
     cdef double minus_infinity = -1.0 / 0.0
     cdef double below = minus_infinity, before = minus_infinity
     cdef double level_sum, total, log_factor, all_, own, value = 0.0
+    cdef double weight = 1.0, log_weight = 0.0
     for i in range(end - 1, end_of_stages - 1, -1):
         below = _log_add(s[i - begin], below)
     for k in range(n_stages - 1, -1, -1):
@@ -183,67 +214,36 @@ cdef double _one_wide_list(
         for i in range(start - begin, stop - begin):
             level_sum = _log_add(s[i], level_sum)
         all_ = own = minus_infinity
+        if weights is not None:
+            weight = weights[start]
+            log_weight = log(weight) if weight > 0.0 else minus_infinity
         for l in range(d):
+            if not weight > 0.0:
+                break
             log_factor = log((d - l) / <double> d) if efron else 0.0
             total = _log_add(log_factor + level_sum, below)
-            all_ = _log_add(-total, all_)
-            own = _log_add(log_factor - total, own)
+            all_ = _log_add(log_weight - total, all_)
+            own = _log_add(log_weight + log_factor - total, own)
             # Term by term, since large scores cancel here.
-            value += total - s[start - begin + l]
+            value += weight * (total - s[start - begin + l])
         terms[2 * k] = all_
         terms[2 * k + 1] = own
         below = _log_add(level_sum, below)
     for k in range(n_stages):
         start = level_starts[first_level + k]
         stop = level_starts[first_level + k + 1]
-        own = _log_add(terms[2 * k + 1], before)
+        if weights is not None:
+            weight = weights[start]
+        own = before
+        if weight > 0.0:
+            own = _log_add(terms[2 * k + 1], before)
         for i in range(start, stop):
-            gradient[order[i]] = exp(s[i - begin] + own) - 1.0
-        before = _log_add(terms[2 * k], before)
+            gradient[order[i]] = exp(s[i - begin] + own) - weight
+        if weight > 0.0:
+            before = _log_add(terms[2 * k], before)
     for i in range(end_of_stages, end):
         gradient[order[i]] = exp(s[i - begin] + before)
     return value
-
-
-def weighted_plackett_luce(
-    const double[::1] scores not None,
-    const Py_ssize_t[::1] order not None,
-    const Py_ssize_t[::1] offsets not None,
-    const Py_ssize_t[::1] n_stages not None,
-    const double[::1] weights not None,
-):
-    """Return minus log-likelihoods whose stages are weighted, and their gradient.
-
-    List ``q`` holds the places ``offsets[q] : offsets[q + 1]`` of ``order``, best row
-    first. Its first ``n_stages[q]`` places are stages, each with a weight of at least
-    0. In logarithms throughout, for scores of any range.
-    """
-    cdef Shape shape = shape_of_lists(offsets)
-    cdef Py_ssize_t q, i, end
-    cdef double minus_infinity = -1.0 / 0.0, total, before, weight, value
-    most_stages(n_stages, offsets, 0)
-    check_length("scores", scores.shape[0], shape.n_rows, "row")
-    check_length("order", order.shape[0], shape.n_rows, "row")
-    check_length("weights", weights.shape[0], shape.n_rows, "row")
-    values_array, gradient_array = np.empty(shape.n_lists), np.empty(shape.n_rows)
-    cdef double[::1] values = values_array, gradient = gradient_array
-    with nogil:
-        for q in range(shape.n_lists):
-            total = before = minus_infinity
-            value = 0.0
-            end = offsets[q] + n_stages[q]
-            for i in range(offsets[q + 1] - 1, offsets[q] - 1, -1):
-                total = _log_add(scores[order[i]], total)
-                if i < end:
-                    value += weights[i] * (total - scores[order[i]])
-                gradient[order[i]] = total
-            values[q] = value
-            for i in range(offsets[q], offsets[q + 1]):
-                weight = weights[i] if i < end else 0.0
-                if weight > 0.0:
-                    before = _log_add(log(weight) - gradient[order[i]], before)
-                gradient[order[i]] = exp(scores[order[i]] + before) - weight
-    return values_array, gradient_array
 
 
 cdef struct Mean:
@@ -322,9 +322,9 @@ def plackett_luce_curvature(
                     _include(&stage, log_factor + level.log_weight, level.value)
                     log_inverse = -stage.log_weight
                     if weights is not None:
-                        if not weights[start + l] > 0.0:
+                        if not weights[start] > 0.0:
                             continue
-                        log_inverse += log(weights[start + l])
+                        log_inverse += log(weights[start])
                     _include(&terms[2 * k], log_inverse, stage.value)
                     _include(&terms[2 * k + 1], log_inverse + log_factor, stage.value)
                 _include(&below, level.log_weight, level.value)

@@ -400,12 +400,17 @@ cdef inline double mean_under(
 
 cdef double one_list(
     Work* w, const Py_ssize_t* starts, Py_ssize_t n_levels, Py_ssize_t n_stages,
-    bint second, double* log_share, double* centre,
+    const double* weights, bint second, double* log_share, double* centre,
 ) noexcept nogil:
-    """Return the value of a list, with its gradient or product in ``w.out``."""
+    """Return the value of a list, with its gradient or product in ``w.out``.
+
+    ``weights`` has one entry a place of the list, of which the first of a level
+    counts, or is NULL.
+    """
     cdef Py_ssize_t origin = starts[0], i, k, first, d
     cdef Py_ssize_t end = starts[n_stages] - origin, n = starts[n_levels] - origin
     cdef double value = 0.0, below, own, mean = 0.0, total, change, part, before
+    cdef double weight = 1.0
     for i in range(n):
         w.out[i] = 0.0
     if n_stages == 0:
@@ -420,15 +425,23 @@ cdef double one_list(
         if second:
             for i in range(first, first + d):
                 w.out[i] = w.direction[i] - mean
-        value += level(w, w.s + first, w.out + first if second else NULL, d, below)
+        if weights != NULL:
+            weight = weights[first]
         total = change = 0.0
-        for i in range(d):
-            total += w.e[i]
-            w.out[first + i] = -w.e[i]
-            if second:
-                change += w.change[i]
-                w.out[first + i] = -w.change[i]
-        log_share[k] = log(total) - below  # minus infinity for a sum of zero
+        if weight > 0.0:
+            value += weight * level(
+                w, w.s + first, w.out + first if second else NULL, d, below
+            )
+            for i in range(d):
+                total += w.e[i]
+                w.out[first + i] = -weight * w.e[i]
+                if second:
+                    change += w.change[i]
+                    w.out[first + i] = -weight * w.change[i]
+        else:
+            for i in range(d):
+                w.out[first + i] = 0.0
+        log_share[k] = log(weight * total) - below  # minus infinity for a sum of zero
         centre[k] = mean - change / total if second and total > 0.0 else 0.0
         own = log_sum(w.s + first, d)
         below = log_add(own, below)
@@ -457,13 +470,14 @@ def marginal(
     const Py_ssize_t[::1] level_starts not None,
     const Py_ssize_t[::1] level_offsets not None,
     const Py_ssize_t[::1] n_stages not None,
+    const double[::1] weights,
     const double[:] direction,
 ):
     """Return minus log-likelihoods (n_lists,) and their score gradient (n_rows,).
 
-    Rows, levels and stages are as in ``plackett_luce``; a list's last level is never
-    a stage. With a ``direction`` (n_rows,), not None, the second result is the second
-    derivative times it.
+    Rows, levels, stages and weights are as in ``plackett_luce``; a list's last level
+    is never a stage. With a ``direction`` (n_rows,), not None, the second result is
+    the second derivative times it.
     """
     cdef Shape shape = shape_of_levels(order, level_starts, level_offsets)
     cdef Py_ssize_t most = most_stages(n_stages, level_offsets, 1) + 1
@@ -474,6 +488,8 @@ def marginal(
     check_length("scores", scores.shape[0], shape.n_rows, "row")
     if second:
         check_length("direction", direction.shape[0], shape.n_rows, "row")
+    if weights is not None:
+        check_length("weights", weights.shape[0], shape.n_rows, "row")
     values_array, out_array = np.empty(shape.n_lists), np.empty(shape.n_rows)
     cdef double[::1] values = values_array, out = out_array
     for q in range(shape.n_lists):
@@ -521,8 +537,9 @@ def marginal(
                     out[order[first + i]] = finite
                 continue
             values[q] = one_list(
-                &w, &level_starts[k], level_offsets[q + 1] - k, n_stages[q], second,
-                log_share, centre,
+                &w, &level_starts[k], level_offsets[q + 1] - k, n_stages[q],
+                NULL if weights is None else &weights[first], second, log_share,
+                centre,
             )
             for i in range(n):
                 out[order[first + i]] = w.out[i]

@@ -42,10 +42,13 @@ class ListMLERanker(PlackettLuceMixin, LinearRanker):
     top_k : int, default=None
         Count only stages whose level begins among the first ``top_k`` rows of a
         list; None counts all.
-    stage_weights : {"uniform", "position", "discount"}, default="uniform"
-        What the pick at place p of n counts, with "order" or "random": 1, or as
-        p-ListMLE :math:`2^{1-p} - 2^{1-n}`, or :math:`1 / \log_2(1 + p)`. Other
-        ``ties`` take "uniform" alone, and raise otherwise.
+    stage_weights : {"uniform", "position", "discount", "gain", "auto"}, \
+            default="uniform"
+        What the pick at place p of n counts: 1, or as p-ListMLE
+        :math:`2^{1-p} - 2^{1-n}`, or :math:`1 / \log_2(1 + p)`, or the gain of its
+        label, :math:`2^y - 2^{y_{\min}}`, over the list's ideal DCG. "auto" is "gain",
+        without its warning about labels that are no grades.
+        :class:`~skrank.losses.ListMLE` says more. Only "uniform" is a log-likelihood.
     random_state : int, RandomState instance or None, default=None
         Draws what is left to chance: the order of tied rows for ``ties="random"``,
         chains and batches for ``inference="gibbs"`` and "metropolis".
@@ -103,7 +106,9 @@ class ListMLERanker(PlackettLuceMixin, LinearRanker):
         "ties": [StrOptions({"efron", "breslow", "order", "random", "marginal"})],
         "last_level": [StrOptions({"skip", "rank"})],
         "top_k": [Integers(1), None],
-        "stage_weights": [StrOptions({"uniform", "position", "discount"})],
+        "stage_weights": [
+            StrOptions({"uniform", "position", "discount", "gain", "auto"})
+        ],
         "random_state": ["random_state"],
     }
     _parameter_constraints.pop("loss")

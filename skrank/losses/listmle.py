@@ -5,27 +5,26 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skrank._data.checks import check_choice, check_count
 from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank._data.warnings import warn
-from skrank._kernels.listwise import (
-    plackett_luce,
-    plackett_luce_curvature,
-    weighted_plackett_luce,
-)
+from skrank._kernels.listwise import plackett_luce, plackett_luce_curvature
 from skrank._kernels.marginal import marginal
 from skrank.losses.base import Loss
 
 TIES = ("order", "random", "breslow", "efron", "marginal")
-STAGE_WEIGHTS = ("uniform", "position", "discount")
+STAGE_WEIGHTS = ("uniform", "position", "discount", "gain", "auto")
+WIDEST_GRADES = 31.0  # differences of labels beyond which gains are no sane weights
 
 
 class Stages(NamedTuple):
     """Levels of each list, of which the first ``n_stages`` are picked from the rest.
 
-    ``weights`` has one weight a place in ``order``; None weighs all stages alike.
+    ``weights`` has one weight a place in ``order``, the same for all places of a level;
+    None weighs all stages alike.
     """
 
     order: Indices
@@ -81,13 +80,34 @@ class ListMLE(Loss):
     top_k : int, default=None
         Count only stages whose level begins among the first ``top_k`` rows; None
         counts all.
-    stage_weights : {"uniform", "position", "discount"}, default="uniform"
-        What the pick at place p of n counts, with "order" or "random": 1, or as
-        p-ListMLE :math:`2^{1-p} - 2^{1-n}`, or :math:`1 / \log_2(1 + p)`. Weights of
-        stages that pick several rows at once are not defined, so that other ``ties``
-        take "uniform" alone.
+    stage_weights : {"uniform", "position", "discount", "gain", "auto"}, \
+            default="uniform"
+        What the pick at place p of n counts: 1, or as p-ListMLE
+        :math:`2^{1-p} - 2^{1-n}`, or :math:`1 / \log_2(1 + p)`, or the gain of its
+        label over the list's ideal DCG (see Notes). Picks of a tied level all count
+        the mean of "position" or "discount" over the places the level takes. "auto"
+        is "gain", without its warning about labels that are no grades. All leave the
+        loss convex; but for "uniform" it is no log-likelihood.
     random_state : int, RandomState instance or None, default=None
         Draws the order of tied rows for ``ties="random"``.
+
+    Notes
+    -----
+    "gain" weighs the stages of a list with the best and worst labels :math:`y_{\max}`
+    and :math:`y_{\min}` by
+
+    .. math::
+
+        \omega_i = \frac{g_i}{\sum_r g_{(r)} / \log_2(1 + r)}, \qquad
+        g_i = 2^{y_i - y_{\max}} - 2^{y_{\min} - y_{\max}}
+
+    with :math:`g_{(r)}` the gains sorted, largest first. Adding a number to all labels
+    of a list changes nothing, no label overflows, and the lowest level weighs 0, also
+    with ``last_level="rank"``; a list of one level has loss 0. Lists whose labels
+    differ by amounts that are not whole, or by more than 31, weigh all stages 1, and
+    "gain" warns. ``top_k`` drops stages but leaves the ideal DCG, a sum over all rows,
+    as it is. ``normalize="terms"`` of a ranker divides by the number of rows picked,
+    whatever they weigh.
 
     References
     ----------
@@ -132,12 +152,8 @@ class ListMLE(Loss):
         check_choice(self.last_level, "last_level", ("skip", "rank"))
         check_count(self.top_k, "top_k", optional=True)
         check_choice(self.stage_weights, "stage_weights", STAGE_WEIGHTS)
-        if self.stage_weights != "uniform" and not self._row_by_row:
-            raise ValueError(
-                f"stage_weights={self.stage_weights!r} is not defined for "
-                f"ties={self.ties!r}, which picks levels of rows; set ties='order' or "
-                "ties='random', or stage_weights='uniform'."
-            )
+        if self.stage_weights == "gain":
+            self._warn_of_other_labels(y, lists)
         if self.ties == "order":
             self._warn_of_ties(y, lists)
         elif self.ties == "random":
@@ -146,8 +162,21 @@ class ListMLE(Loss):
             worst_first = np.lexsort((draw, y, of_list))
             ranks = np.empty(lists.n_rows)
             ranks[worst_first] = np.arange(lists.n_rows) - lists.expand(lists.starts)
+            if self.stage_weights in ("gain", "auto"):
+                return _ranked_grades(y, ranks, lists)
             return ranks
         return y
+
+    def _warn_of_other_labels(self, y: Floats, lists: Lists) -> None:
+        """Warn how many lists have labels that are no grades."""
+        others = np.count_nonzero(~grades_of(y, lists)[1])
+        if others > 0:
+            warn(
+                f"ListMLE(stage_weights='gain'): in {others} of {lists.n_lists} lists "
+                "labels differ by amounts that are not whole, or by more than "
+                f"{WIDEST_GRADES:.0f}, so their stages weigh alike. Use "
+                "stage_weights='uniform', or labels that are grades."
+            )
 
     @property
     def _row_by_row(self) -> bool:
@@ -173,28 +202,42 @@ class ListMLE(Loss):
     def prepare(self, y: Floats, lists: Lists) -> Stages:
         """Return the rows of each list sorted into stages."""
         levels = Levels(y, lists)
+        starts, offsets = levels.starts, levels.offsets
         if self._row_by_row:
-            starts = np.arange(lists.n_rows + 1)
+            starts, offsets = np.arange(lists.n_rows + 1), lists.offsets
             n_stages = np.minimum(lists.sizes, self.top_k or lists.n_rows)
-            weights = self._weights(lists)
-            return Stages(levels.order, starts, lists.offsets, n_stages, weights)
-        n_stages = levels.n_levels
-        if self.last_level == "skip" or self.ties == "marginal":
-            n_stages = n_stages - 1
-        if self.top_k is not None:
-            place = levels.starts[:-1] - np.repeat(lists.starts, levels.n_levels)
-            early = np.add.reduceat(place < self.top_k, levels.offsets[:-1])
-            n_stages = np.minimum(n_stages, early)
-        return Stages(levels.order, levels.starts, levels.offsets, n_stages)
+        else:
+            n_stages = levels.n_levels
+            if self.last_level == "skip" or self.ties == "marginal":
+                n_stages = n_stages - 1
+            if self.top_k is not None:
+                place = starts[:-1] - np.repeat(lists.starts, levels.n_levels)
+                early = np.add.reduceat(place < self.top_k, offsets[:-1])
+                n_stages = np.minimum(n_stages, early)
+        weights = self._weights(y, levels.order, starts, lists)
+        return Stages(levels.order, starts, offsets, n_stages, weights)
 
-    def _weights(self, lists: Lists) -> Floats | None:
+    def _weights(
+        self, y: Floats, order: Indices, starts: Indices, lists: Lists
+    ) -> Floats | None:
         """Return the weight of the pick at each place, (n_rows,); None is uniform."""
+        if self.stage_weights == "uniform":
+            return None
+        if self.stage_weights in ("gain", "auto"):
+            if self.ties == "random":  # as _ranked_grades has it
+                grades, graded = np.floor(y), lists.min(y) >= 0
+            else:
+                grades, graded = grades_of(y, lists)
+            return gain_weights(grades[order], graded, lists)
         place = np.arange(1.0, lists.n_rows + 1) - lists.expand(lists.starts)
         if self.stage_weights == "position":
-            return np.exp2(1.0 - place) - np.exp2(1.0 - lists.expand(lists.sizes))
-        if self.stage_weights == "discount":
-            return 1.0 / np.log2(1.0 + place)
-        return None
+            weights = np.exp2(1.0 - place) - np.exp2(1.0 - lists.expand(lists.sizes))
+        else:
+            weights = 1.0 / np.log2(1.0 + place)
+        if self._row_by_row:
+            return weights
+        sizes = np.diff(starts)
+        return np.repeat(np.add.reduceat(weights, starts[:-1]) / sizes, sizes)
 
     def value_and_gradient(
         self, scores: Floats, prepared: Stages, lists: Lists
@@ -202,11 +245,9 @@ class ListMLE(Loss):
         """Return values (n_lists,) and the gradient in the scores (n_rows,)."""
         order, starts, offsets, n_stages, weights = prepared
         if self.ties == "marginal":
-            return marginal(scores, order, starts, offsets, n_stages, None)
-        if weights is not None:
-            return weighted_plackett_luce(scores, order, offsets, n_stages, weights)
+            return marginal(scores, order, starts, offsets, n_stages, weights, None)
         efron = self.ties != "breslow"
-        return plackett_luce(scores, order, starts, offsets, n_stages, efron)
+        return plackett_luce(scores, order, starts, offsets, n_stages, weights, efron)
 
     def hessian_product(
         self,
@@ -221,7 +262,7 @@ class ListMLE(Loss):
         Exact: in closed form, for "marginal" by the quadrature that gives the value.
         """
         if self.ties == "marginal":
-            return marginal(scores, *prepared[:4], direction)[1]
+            return marginal(scores, *prepared, direction)[1]
         efron = self.ties != "breslow"
         return plackett_luce_curvature(scores, *prepared, efron, direction)
 
@@ -229,3 +270,39 @@ class ListMLE(Loss):
         """Return the number of rows picked in each list."""
         ends = prepared.level_starts[prepared.level_offsets[:-1] + prepared.n_stages]
         return (ends - lists.starts).astype(np.float64)
+
+
+def grades_of(y: Floats, lists: Lists) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return whole labels above the worst of a list, and which lists have them.
+
+    The differences may miss whole numbers by the rounding of the labels.
+    """
+    above = y - lists.expand(lists.min(y))
+    grades = np.rint(above)
+    rounding = lists.expand(4.0 * np.finfo(np.float64).eps * lists.max(np.abs(y)))
+    whole = (np.abs(above - grades) <= rounding) & (grades <= WIDEST_GRADES)
+    return grades, lists.min(whole)
+
+
+def gain_weights(grades: Floats, graded: NDArray[np.bool_], lists: Lists) -> Floats:
+    """Return the gain over the list's ideal DCG of each place, best grade first.
+
+    Lists that are not ``graded`` weigh 1 throughout, lists of one level 0.
+    """
+    best = lists.expand(grades[lists.starts])
+    gains = np.exp2(grades - best) - np.exp2(-best)
+    place = np.arange(1.0, lists.n_rows + 1) - lists.expand(lists.starts)
+    ideal = lists.sum(gains / np.log2(1.0 + place))
+    weights = gains / lists.expand(np.where(ideal > 0, ideal, 1.0))
+    return np.where(lists.expand(graded), weights, 1.0)
+
+
+def _ranked_grades(y: Floats, ranks: Floats, lists: Lists) -> Floats:
+    """Return labels without ties whose whole part is the grade above the worst.
+
+    Lists whose labels are no grades have negative labels instead.
+    """
+    grades, graded = grades_of(y, lists)
+    sizes = lists.expand(lists.sizes)
+    untied = grades + ranks / (2.0 * sizes)
+    return np.where(lists.expand(graded), untied, ranks - sizes)

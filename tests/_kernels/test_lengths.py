@@ -31,21 +31,18 @@ STAGES = LEVELS.n_levels - 1
 
 # Each kernel with arguments that fit, by module and name.
 CALLS = {
-    "listwise.plackett_luce": levels(n_stages=STAGES, efron=True),
+    "listwise.plackett_luce": levels(
+        n_stages=STAGES, weights=np.ones(LISTS.n_rows), efron=True
+    ),
     "listwise.plackett_luce_curvature": levels(
         n_stages=STAGES,
         weights=np.ones(LISTS.n_rows),
         efron=True,
         direction=DIRECTION,
     ),
-    "listwise.weighted_plackett_luce": {
-        "scores": SCORES,
-        "order": LEVELS.order,
-        "offsets": LISTS.offsets,
-        "n_stages": LISTS.sizes,
-        "weights": np.ones(LISTS.n_rows),
-    },
-    "marginal.marginal": levels(n_stages=STAGES, direction=DIRECTION),
+    "marginal.marginal": levels(
+        n_stages=STAGES, weights=np.ones(LISTS.n_rows), direction=DIRECTION
+    ),
 }
 # Arrays whose length is free, as long as it is at least 1.
 FREE = set()

@@ -97,7 +97,7 @@ def plackett_luce(loss):
         value = 0.0
         for picked, left in stages(loss, y):
             top = max(s[i] for i in left)
-            weight = weight_of(loss, len(y) - len(left) + 1, len(y))
+            weight = weight_of(loss, picked, left, y)
             for n_picked, pick in enumerate(picked):
                 share = n_picked / len(picked) if loss.ties == "efron" else 0.0
                 total = fsum(
@@ -110,11 +110,25 @@ def plackett_luce(loss):
     return oracle
 
 
-def weight_of(loss, place, n):
-    """Return what the pick at a place, 1 and on, counts in a list of n rows."""
+def weight_of(loss, picked, left, y):
+    """Return what each pick of a stage counts, the mean over the places it takes."""
+    n = len(y)
+    if loss.stage_weights == "uniform":
+        return 1.0
+    if loss.stage_weights in ("gain", "auto"):
+        above = [label - min(y) for label in y]
+        if loss.ties == "random":  # labels have got fractions that break ties
+            above = [float(int(label)) for label in y]
+        if max(above) > 31 or any(a != int(a) for a in above):
+            return 1.0
+        gains = sorted((2.0**a - 1 for a in above), reverse=True)
+        ideal = fsum(g / log2(1 + rank) for rank, g in enumerate(gains, start=1))
+        return (2.0 ** above[picked[0]] - 1) / ideal if ideal else 0.0
+    first = n - len(left) + 1
+    places = range(first, first + len(picked))
     if loss.stage_weights == "position":
-        return 2.0 ** (1 - place) - 2.0 ** (1 - n)
-    return 1 / log2(1 + place) if loss.stage_weights == "discount" else 1.0
+        return fsum(2.0 ** (1 - p) - 2.0 ** (1 - n) for p in places) / len(picked)
+    return fsum(1 / log2(1 + p) for p in places) / len(picked)
 
 
 def all_orders(loss):
@@ -124,7 +138,8 @@ def all_orders(loss):
         value = 0.0
         for picked, left in stages(loss, y):
             below = [s[i] for i in left if i not in picked]
-            value -= log_first([s[i] for i in picked], log_sum_exp(below))
+            log_probability = log_first([s[i] for i in picked], log_sum_exp(below))
+            value -= weight_of(loss, picked, left, y) * log_probability
         return value
 
     return oracle
@@ -325,7 +340,17 @@ CASES = [
     listmle("order", top_k=3, stage_weights="discount"),
     listmle("random", random_state=0),
     listmle("random", stage_weights="discount", random_state=1),
+    listmle("order", stage_weights="auto"),
+    listmle("random", stage_weights="auto", random_state=2),
+    listmle("efron", stage_weights="auto"),
+    listmle("efron", top_k=2, stage_weights="auto"),
+    listmle("efron", last_level="rank", stage_weights="discount"),
+    listmle("efron", stage_weights="position"),
+    listmle("breslow", stage_weights="auto"),
+    listmle("breslow", stage_weights="discount"),
     listmle("marginal"),
+    listmle("marginal", stage_weights="auto"),
+    listmle("marginal", top_k=2, stage_weights="position"),
     listmle("marginal", last_level="rank", top_k=2),
     Case(ListNet(), listnet_gain, negative_labels=False),
     Case(ListNet("softmax"), listnet_softmax(1.0)),

@@ -40,7 +40,7 @@ class Problem:
         self.case, self.loss = case, case.loss
         self.lists = Lists([len(part) for part in labels])
         self.scores = np.array(scores, dtype=np.float64)
-        y = np.concatenate(labels).astype(np.float64)
+        y = self.labels = np.concatenate(labels).astype(np.float64)
         with row_order_allowed(case):
             self.y = self.loss.check_labels(y, self.lists)
         self.prepared = self.loss.prepare(self.y, self.lists)
@@ -227,7 +227,7 @@ def test_the_gradient_goes_with_the_rows(case):
     labels = [[5, 3, 8, 1, 2, 9]] if case.row_order_of_ties else [[2, 0, 2, 1, 0, 0]]
     problem = example(case, labels=labels)
     rows = np.array([3, 0, 5, 1, 4, 2])
-    shuffled = Problem(case, problem.scores[rows], [problem.y[rows]])
+    shuffled = Problem(case, problem.scores[rows], [problem.labels[rows]])
     bound = problem.rounding().max()
     assert_allclose(shuffled()[1], problem()[1][rows], rtol=0, atol=bound)
 

@@ -222,9 +222,7 @@ def test_a_list_with_one_label_tells_nothing_unless_ranked():
         ({"last_level": "drop"}, "last_level must be"),
         ({"top_k": 0}, "top_k must be None or an integer of at least 1, got 0"),
         ({"top_k": 1.5}, "got 1.5"),
-        ({"stage_weights": "gain"}, "stage_weights must be 'uniform'"),
-        ({"stage_weights": "position"}, "is not defined for ties='efron'"),
-        ({"ties": "marginal", "stage_weights": "discount"}, "ties='marginal'"),
+        ({"stage_weights": "gains"}, "stage_weights must be 'uniform'"),
     ],
 )
 def test_settings_that_do_not_exist_are_refused(settings, complaint):
