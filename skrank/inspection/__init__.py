@@ -1,8 +1,16 @@
-"""What a fitted ranker tells of itself: the results of its methods."""
+"""Look at data, at fitted rankers and at their results, in words and pictures.
+
+Pictures need matplotlib (the extra "plot"), which is imported when they are drawn.
+"""
 
 from skrank._probability.partitions import ExpectedLevel, ListPairProba
 from skrank._probability.plackett_luce import TopKProba
+from skrank._probability.quasi import quasi_standard_errors
 from skrank._probability.summary import FitSummary
+from skrank.inspection._calibration_display import RankCalibrationDisplay
+from skrank.inspection._coefficient_display import CoefficientDisplay
+from skrank.inspection._comparison_display import RankerComparisonDisplay
+from skrank.inspection._contribution_display import ContributionDisplay
 from skrank.inspection._description import ListsDescription, describe_lists
 from skrank.inspection._explanation import (
     PairExplanation,
@@ -10,18 +18,31 @@ from skrank.inspection._explanation import (
     explain_scores,
 )
 from skrank.inspection._findings import Finding
+from skrank.inspection._lists_display import ListsDisplay
+from skrank.inspection._metric_display import MetricAtKDisplay
+from skrank.inspection._path_display import RegularizationPathDisplay
+from skrank.inspection._stage_display import StageProbaDisplay
 from skrank.linear_model._pair_model import PairProba
 
 __all__ = [
     "describe_lists",
     "explain_scores",
-    "Finding",
-    "ListsDescription",
-    "PairExplanation",
-    "ScoreExplanation",
+    "quasi_standard_errors",
+    "CoefficientDisplay",
+    "ContributionDisplay",
+    "ListsDisplay",
+    "MetricAtKDisplay",
+    "RankCalibrationDisplay",
+    "RankerComparisonDisplay",
+    "RegularizationPathDisplay",
+    "StageProbaDisplay",
     "ExpectedLevel",
+    "Finding",
     "FitSummary",
     "ListPairProba",
+    "ListsDescription",
+    "PairExplanation",
     "PairProba",
+    "ScoreExplanation",
     "TopKProba",
 ]

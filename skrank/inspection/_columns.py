@@ -16,6 +16,10 @@ from skrank._data.lists import Floats, Levels, Lists
 
 FAR = 10.0  # interquartile ranges from the median, where a value is an outlier
 COARSE = 1e4  # steps in a column's range, below which rows are nearly the same
+HEADINGS = (
+    *("missing", "mean", "sd", "min", "max"),
+    *("sd_within", "constant", "outliers", "label_order"),
+)
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio, which mixes bits
 
 
@@ -49,7 +53,11 @@ def read_columns(X: Any, grouping: Grouping, levels: Levels) -> Columns:
     """
     n_rows = grouping.lists.n_rows
     columns = Columns(
-        [], [], {}, np.zeros(n_rows, np.uint64), np.zeros(n_rows, np.uint64)
+        [],
+        [],
+        {heading: [] for heading in HEADINGS},
+        np.zeros(n_rows, np.uint64),
+        np.zeros(n_rows, np.uint64),
     )
     for name, column in _numbers(X, n_rows):
         if column is None:
@@ -58,7 +66,7 @@ def read_columns(X: Any, grouping: Grouping, levels: Levels) -> Columns:
         values = grouping.gather(column)
         columns.names.append(name)
         for key, value in measure(values, grouping.lists, levels).items():
-            columns.facts.setdefault(key, []).append(value)
+            columns.facts[key].append(value)
         _mix(columns.exact, values)
         _mix(columns.near, _rounded(values))
     return columns
@@ -70,8 +78,7 @@ def measure(values: Floats, lists: Lists, levels: Levels) -> dict[str, float]:
     finite = values[known]
     facts = {"missing": 1.0 - len(finite) / len(values)}
     if not len(finite):
-        nothing = ("mean", "sd", "min", "max", "sd_within", "constant", "outliers")
-        return facts | dict.fromkeys((*nothing, "label_order"), np.nan)
+        return dict.fromkeys(HEADINGS, np.nan) | facts
     quartiles = np.quantile(finite, [0.25, 0.5, 0.75])
     reach = FAR * (quartiles[2] - quartiles[0])
     filled = np.where(known, values, quartiles[1])

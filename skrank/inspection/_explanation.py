@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.metadata_routing import get_routing_for_object
 
 from skrank._data.checks import as_written, count_of
 from skrank._data.grouping import group_rows
@@ -17,6 +15,7 @@ from skrank._data.groups import find_groups, takes_groups
 from skrank._data.html import Table, number_text, page_html, paragraph_html, table_html
 from skrank._data.lists import Floats, Lists
 from skrank._data.ranks import ranks_in_order
+from skrank.inspection._models import row_labels, transformed
 
 PRINTED = 12  # rows on a page
 REASONS = 3  # features named a row
@@ -97,12 +96,12 @@ class ScoreExplanation:
         )
         return pd.concat([facts, parts], axis=1)
 
-    def of_list(self, group: Any) -> ScoreExplanation:
+    def of_list(self, list_label: Any) -> ScoreExplanation:
         """Return the rows of one list, best first.
 
         Parameters
         ----------
-        group : hashable
+        list_label : hashable
             Its group label.
 
         Returns
@@ -115,9 +114,9 @@ class ScoreExplanation:
         ValueError
             If there is no such list.
         """
-        rows = np.flatnonzero([label == group for label in self.groups.tolist()])
+        rows = np.flatnonzero([label == list_label for label in self.groups.tolist()])
         if not len(rows):
-            raise ValueError(f"there is no list {group!r} among groups.")
+            raise ValueError(f"there is no list {list_label!r} among groups.")
         return self._take(rows[np.argsort(self.ranks[rows], kind="stable")])
 
     def why(self, first: Any, second: Any) -> PairExplanation:
@@ -372,17 +371,8 @@ def explain_scores(estimator: Any, X: Any, groups: Any = None) -> ScoreExplanati
     2    7        3  -0.4372      1.716  x0 -2.15
     """
     groups = find_groups(X, groups, "explain_scores")
-    rows = X.index if hasattr(X, "iloc") else None
-    model = getattr(estimator, "best_estimator_", estimator)
-    names = feature_names_of(X)
-    with sklearn.config_context(enable_metadata_routing=True):
-        for step in [step for _, step in getattr(model, "steps", ())[:-1]]:
-            if step is None or step == "passthrough":
-                continue
-            given = get_routing_for_object(step).consumes("transform", ["groups"])
-            X = step.transform(X, **dict.fromkeys(given, groups))
-            names = _names_after(step, names, X)
-    final = model.steps[-1][1] if hasattr(model, "steps") else model
+    rows = row_labels(X)
+    final, X, names = transformed(estimator, X, groups)
     coef = getattr(final, "coef_", None)
     if coef is None:
         raise TypeError(
@@ -436,24 +426,3 @@ def _refuse_nonlinear(
             f"scores of {type(model).__name__} are no weighted sums of its features "
             "with the weights in coef_, so contributions would not add up."
         )
-
-
-def feature_names_of(X: Any) -> list[str]:
-    """Return the names of the columns, x0, x1, ... where they have none."""
-    if hasattr(X, "columns"):
-        return [str(name) for name in X.columns]
-    return [f"x{j}" for j in range(np.shape(X)[1])]
-
-
-def _names_after(step: Any, names: list[str], X: Any) -> list[str]:
-    """Return the names of what a transformer made."""
-    try:
-        made = [str(name) for name in step.get_feature_names_out()]
-    except (AttributeError, ValueError, TypeError):
-        made = []
-    n_columns = X.shape[1]
-    if len(made) == n_columns:
-        # Where the step was fitted without names, those of the caller say more.
-        plain = made == [f"x{j}" for j in range(n_columns)]
-        return names if plain and len(names) == n_columns else made
-    return names if len(names) == n_columns else feature_names_of(X)

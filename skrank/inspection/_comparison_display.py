@@ -1,0 +1,193 @@
+"""Draw a comparison of rankers: means with intervals, and differences by list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skrank._data.checks import check_choice
+from skrank.inspection._drawing import (
+    COLORS,
+    GREY,
+    height_of,
+    names_at_rows,
+    new_axes,
+    style_of,
+)
+from skrank.model_selection import RankerComparison
+
+LABELLED = len(COLORS)  # lines that colours tell apart
+
+
+class RankerComparisonDisplay:
+    """Several rankers on the same lists: who is better, how much, and where.
+
+    The left picture has the mean difference of each ranker from the reference, with
+    its interval; the right one the differences of all lists, sorted, so that wins and
+    losses can be counted.
+
+    Parameters
+    ----------
+    comparison : RankerComparison
+        What ``compare_rankers`` returned.
+    metric : str
+        Name of one of its metrics.
+
+    Attributes
+    ----------
+    axes_ : ndarray of two matplotlib Axes
+        Means, and differences by list.
+    ax_ : matplotlib Axes
+        The first of them.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    lines_ : dict of str to Line2D
+        By ranker, the sorted differences of all lists from the reference.
+
+    Examples
+    --------
+    >>> from skrank import ListMLERanker, RankNetRanker
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.inspection import RankerComparisonDisplay
+    >>> from skrank.model_selection import compare_rankers
+    >>> X, y, groups = make_ranking(40, random_state=0)
+    >>> rankers = {"listmle": ListMLERanker(), "ranknet": RankNetRanker()}
+    >>> comparison = compare_rankers(rankers, X, y, groups, random_state=0)
+    >>> display = RankerComparisonDisplay.from_comparison(comparison)
+    >>> list(display.lines_)
+    ['ranknet']
+    """
+
+    def __init__(self, comparison: RankerComparison, metric: str) -> None:
+        self.comparison, self.metric = comparison, metric
+
+    @classmethod
+    def from_comparison(
+        cls, comparison: RankerComparison, *, metric: str | None = None, ax: Any = None
+    ) -> RankerComparisonDisplay:
+        """Draw one metric of a comparison.
+
+        Parameters
+        ----------
+        comparison : RankerComparison
+            What ``compare_rankers`` returned.
+        metric : str, default=None
+            Name of one of its metrics; None takes the first.
+        ax : sequence of two matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        display : RankerComparisonDisplay
+            Drawn.
+
+        Raises
+        ------
+        ValueError
+            If no ranker has values of the metric.
+        """
+        metrics = comparison.metrics
+        if not metrics:
+            raise ValueError("no ranker of the comparison has values to draw.")
+        chosen = metrics[0] if metric is None else metric
+        check_choice(chosen, "metric", metrics)
+        return cls(comparison, chosen).plot(ax)
+
+    def plot(self, ax: Any = None) -> RankerComparisonDisplay:
+        """Draw means and differences.
+
+        Parameters
+        ----------
+        ax : sequence of two matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        display : RankerComparisonDisplay
+            This display.
+        """
+        statistics = self.comparison.statistics(self.metric)
+        names = sorted(
+            (name for name in statistics if statistics[name].interval is not None),
+            key=lambda name: -statistics[name].interval.mean,
+        )
+        size = (10.0, max(3.6, height_of(len(names))))
+        self.figure_, self.axes_ = new_axes(ax, 2, size)
+        self.ax_ = self.axes_[0]
+        self._plot_means(names, statistics)
+        self._plot_lists(names)
+        return self
+
+    def _plot_means(self, names: list[str], statistics: Any) -> None:
+        """Draw the mean of each ranker with its interval, best at the top."""
+        axes = self.axes_[0]
+        reference = self.comparison.reference_name
+        rows = []
+        for row, name in enumerate(names):
+            interval = statistics[name].interval
+            error = [[interval.mean - interval.low], [interval.high - interval.mean]]
+            axes.errorbar(
+                interval.mean,
+                row,
+                xerr=error,
+                capsize=3,
+                **self._style(name, names),
+                linestyle="",
+            )
+            difference = statistics[name].difference
+            label = name
+            if name == reference:
+                label += " (reference)"
+            elif difference is not None:
+                label += f"\n{difference.difference:+.4f}"
+                if difference.p_holm is not None:
+                    label += f", p {_p_text(difference.p_holm)}"
+            rows.append(label)
+        names_at_rows(axes, rows)
+        if reference in statistics and statistics[reference].interval is not None:
+            axes.axvline(
+                statistics[reference].interval.mean, color=GREY, linewidth=1, zorder=0
+            )
+        confidence = self.comparison.confidence
+        axes.set_xlabel(f"mean {self.metric}, {confidence:.0%} interval over lists")
+        axes.grid(axis="x", alpha=0.3)
+
+    def _plot_lists(self, names: list[str]) -> None:
+        """Draw the sorted differences of each ranker from the reference."""
+        axes = self.axes_[1]
+        reference = self.comparison.reference_name
+        results = self.comparison.results
+        self.lines_: dict[str, Any] = {}
+        base = results[reference].values.get(self.metric)
+        for name in names:
+            if name == reference or base is None:
+                continue
+            values = np.asarray(results[name].values[self.metric]) - np.asarray(base)
+            values = np.sort(values[~np.isnan(values)])
+            if not len(values):
+                continue
+            share = (np.arange(len(values)) + 0.5) / len(values)
+            style = self._style(name, names)
+            better, worse = np.mean(values > 0), np.mean(values < 0)
+            label = f"{name}: {better:.0%} better, {worse:.0%} worse"
+            (self.lines_[name],) = axes.plot(
+                100 * share, values, label=label, linewidth=1.5, color=style["color"]
+            )
+        axes.axhline(0.0, color=GREY, linewidth=1)
+        axes.set_xlabel("lists, sorted by difference (% of them)")
+        axes.set_ylabel(f"{self.metric} of a list, less {reference}'s")
+        axes.grid(alpha=0.3)
+        if 0 < len(self.lines_) <= LABELLED:
+            axes.legend(fontsize="small", loc="upper left")
+
+    def _style(self, name: str, names: list[str]) -> dict[str, str]:
+        """Return colour and marker of a ranker, the same in both pictures."""
+        if name == self.comparison.reference_name:
+            return {"color": GREY, "marker": "o"}
+        others = [one for one in names if one != self.comparison.reference_name]
+        return style_of(others.index(name))
+
+
+def _p_text(p: float) -> str:
+    return f"{p:.3f}" if p >= 0.001 else "< 0.001"

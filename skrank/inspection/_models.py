@@ -1,0 +1,79 @@
+"""Look into pipelines and searches: the ranker, and the features that it sees."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import sklearn
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from skrank._data.lists import Floats
+from skrank.metrics._scorers import predicted
+
+
+class Transformed(NamedTuple):
+    """A fitted model without the steps before it, and what these steps make of X.
+
+    Attributes
+    ----------
+    model : estimator
+        The last step of a pipeline, the best model of a search, or the model itself.
+    X : array-like of shape (n_rows, n_features)
+        The features that it sees.
+    names : list of str
+        Their names.
+    """
+
+    model: Any
+    X: Any
+    names: list[str]
+
+
+def transformed(estimator: Any, X: Any, groups: Any) -> Transformed:
+    """Take a pipeline apart; groups go to the steps that ask for them."""
+    model = getattr(estimator, "best_estimator_", estimator)
+    names = feature_names_of(X)
+    with sklearn.config_context(enable_metadata_routing=True):
+        for step in [step for _, step in getattr(model, "steps", ())[:-1]]:
+            if step is None or (isinstance(step, str) and step == "passthrough"):
+                continue
+            wanted = get_routing_for_object(step).consumes("transform", ["groups"])
+            X = step.transform(X, **dict.fromkeys(wanted, groups))
+            names = _names_after(step, names, X)
+    return Transformed(
+        model.steps[-1][1] if hasattr(model, "steps") else model, X, names
+    )
+
+
+def scores_of(estimator: Any, X: Any, groups: Any) -> Floats:
+    """Return the scores of a fitted model; groups go to those that ask for them."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        scores = predicted(estimator, X, {"groups": groups})
+    return np.asarray(scores, dtype=np.float64)
+
+
+def row_labels(X: Any) -> Any:
+    """Return the index of a pandas object, None where there is none."""
+    return X.index if hasattr(X, "iloc") else None
+
+
+def feature_names_of(X: Any) -> list[str]:
+    """Return the names of the columns, x0, x1, ... where they have none."""
+    if hasattr(X, "columns"):
+        return [str(name) for name in X.columns]
+    return [f"x{j}" for j in range(np.shape(X)[1])]
+
+
+def _names_after(step: Any, names: list[str], X: Any) -> list[str]:
+    """Return the names of what a transformer made."""
+    try:
+        made = [str(name) for name in step.get_feature_names_out()]
+    except (AttributeError, ValueError, TypeError):
+        made = []
+    n_columns = X.shape[1]
+    if len(made) == n_columns:
+        # Where the step was fitted without names, those of the caller say more.
+        plain = made == [f"x{j}" for j in range(n_columns)]
+        return names if plain and len(names) == n_columns else made
+    return names if len(names) == n_columns else feature_names_of(X)
