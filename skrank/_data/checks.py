@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -110,8 +111,8 @@ def finite_column(values: Any, name: str) -> Floats:
     Raises
     ------
     ValueError
-        If ``values`` is empty, not one-dimensional, not real, not finite, masked, or
-        holds integers that float64 cannot tell apart.
+        If ``values`` is empty, not one-dimensional, not real, not finite, masked,
+        lazy, of categories, or holds integers that float64 cannot tell apart.
     """
     refuse_masked(values, name)
     array: NDArray = np.asarray(values)
@@ -148,12 +149,60 @@ def finite_column(values: Any, name: str) -> Floats:
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """Raise ValueError for masked entries, whose values scikit-learn would use."""
+    """Raise ValueError for what would be read in silence, or not at all.
+
+    That is masked entries, whose values scikit-learn would use; lazy frames of polars,
+    whose rows are not there yet; and categories that are no numbers.
+    """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         n_masked = int(np.ma.getmaskarray(values).sum())
         raise ValueError(
             f"{name} has {n_masked} masked entries; fill them or drop these rows."
         )
+    if not isinstance(values, np.ndarray):
+        refuse_lazy(values, name)
+        _refuse_categories(values, name)
+
+
+def refuse_lazy(values: Any, name: str) -> None:
+    """Raise ValueError for a polars LazyFrame or expression."""
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(values, polars.LazyFrame | polars.Expr):
+        return
+    what = type(values).__name__
+    advice = "pass what its collect() returns"
+    if what == "Expr":
+        advice = f"pass the column, such as frame[{name!r}]"
+    elif name != "X":
+        advice = f"pass a column of what its collect() returns, such as [{name!r}]"
+    raise ValueError(f"{name} is a polars {what}, which has no rows yet; {advice}.")
+
+
+def _refuse_categories(values: Any, name: str) -> None:
+    """Raise ValueError for categories of pandas or polars that are no numbers."""
+    dtype = getattr(values, "dtype", None)
+    categories = getattr(dtype, "categories", None)
+    if categories is None:
+        return
+    if type(values).__module__.startswith("polars"):
+        raise ValueError(
+            f"{name} holds categories; pass their numbers, {name}.to_physical(), if "
+            "the best category is last."
+        )
+    kind = getattr(categories.dtype, "kind", "O")
+    if kind in "biuf":
+        return
+    if not dtype.ordered:
+        raise ValueError(
+            f"{name} holds categories without an order; pass numbers of which larger "
+            "is better, such as the codes of a pandas.Categorical with ordered=True "
+            "and the best category last."
+        )
+    raise ValueError(
+        f"{name} holds ordered categories; pass their codes, {name}.cat.codes of a "
+        f"Series or {name}.codes of a Categorical, if the best category is last. "
+        "Missing ones have -1 there."
+    )
 
 
 def _refuse_inexact(largest: int, name: str) -> None:

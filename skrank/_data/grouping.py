@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank._data.checks import as_written, count_of, finite_column
+from skrank._data.checks import as_written, count_of, finite_column, refuse_lazy
 from skrank._data.lists import Floats, Indices, Lists
 
 SIZES_ADVICE = (
@@ -154,6 +154,7 @@ def list_weights(sample_weight: Any, grouping: Grouping) -> Floats | None:
     """
     if sample_weight is None:
         return None
+    refuse_lazy(sample_weight, "sample_weight")
     given = np.asanyarray(sample_weight)  # a masked array keeps its mask
     lists = grouping.lists
     if given.shape != (lists.n_rows,):
@@ -186,6 +187,7 @@ def one_dimensional(groups: Any) -> NDArray:
     """Return groups as a one-dimensional array without changing any label."""
     if isinstance(groups, np.ma.MaskedArray):
         _refuse_missing(int(np.ma.getmaskarray(groups).sum()))
+    refuse_lazy(groups, "groups")
     if isinstance(groups, memoryview):  # a scalar, by np.isscalar
         groups = np.asarray(groups)
     if isinstance(groups, str | bytes) or np.isscalar(groups) or groups is None:
@@ -246,12 +248,12 @@ def _refuse_missing(n_missing: int) -> None:
         )
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
     """Tell None, NaN, NaT and pandas.NA, or a tuple that holds one, from labels."""
     if label is None:
         return True
     if isinstance(label, tuple):
-        return any(map(_is_missing, label))
+        return any(map(is_missing, label))
     pandas = sys.modules.get("pandas")
     if pandas is not None and label is pandas.NA:
         return True
@@ -283,7 +285,7 @@ def _codes_and_categories(
         return None
     categories = np.asarray(pandas.Categorical.from_codes(every, dtype=dtype))
     # A category is not missing, but a tuple may have a part that is.
-    if categories.dtype == object and any(map(_is_missing, categories.tolist())):
+    if categories.dtype == object and any(map(is_missing, categories.tolist())):
         return None
     return codes, categories
 
@@ -319,7 +321,7 @@ def _code_objects(labels: NDArray) -> tuple[Indices, NDArray]:
     codes = np.fromiter(
         map(numbers.__getitem__, sequence), dtype=np.intp, count=len(sequence)
     )
-    missing = [number for label, number in numbers.items() if _is_missing(label)]
+    missing = [number for label, number in numbers.items() if is_missing(label)]
     _refuse_missing(int(np.isin(codes, missing).sum()) if missing else 0)
     return codes, np.fromiter(numbers, dtype=object, count=len(numbers))
 

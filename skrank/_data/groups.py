@@ -83,7 +83,8 @@ def find_groups(
     indexed = groups_on_index(y)
     if groups is None:
         if indexed is None:
-            raise ValueError((explain or missing_groups_message)(method))
+            message = (explain or missing_groups_message)(method)
+            raise ValueError(message + _other_levels(y, name))
         return indexed
     if indexed is not None and not _same_labels(indexed, groups):
         # Missing values and another length have better advice of their own.
@@ -112,6 +113,22 @@ def groups_on_index(y: Any) -> Any:
     ):
         return index.get_level_values(LEVEL)
     return None
+
+
+def _other_levels(y: Any, name: str) -> str:
+    """Say how to use a level of the index that has a name, but not ours."""
+    index = getattr(y, "index", None)
+    names = getattr(index, "names", None) or ()
+    named = [one for one in names if isinstance(one, str)]
+    if not named:
+        return ""
+    known = [one for one in named if one.lower() in OTHER_NAMES]
+    level = (known or named)[0]
+    return (
+        f" The index of {name} has the level {level!r}: if it holds the groups, pass "
+        f"groups={name}.index.get_level_values({level!r}), or rename it by "
+        f"{name}.rename_axis(index={{{level!r}: '{LEVEL}'}})."
+    )
 
 
 def missing_groups_message(method: str) -> str:

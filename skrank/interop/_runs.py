@@ -115,6 +115,8 @@ def from_run(
 
     Raises
     ------
+    TypeError
+        If ``qrels`` or ``run`` are no mappings of mappings, such as data frames.
     ValueError
         If no topic is left, or grades or scores are not finite.
 
@@ -133,18 +135,19 @@ def from_run(
     >>> rows.judged
     array([ True, False,  True])
     """
+    _check_mappings(qrels, "qrels")
+    _check_mappings(run, "run")
     topics, documents, grades, scores, retrieved = [], [], [], [], []
     for topic, judgments in qrels.items():
-        found = run.get(topic, {})
-        if not judgments or not (found or complete):
+        ranked = run.get(topic, {})
+        if not judgments or not (ranked or complete):
             continue
-        missing = [name for name in judgments if name not in found]
-        n_rows = len(found) + len(missing)
-        topics += [topic] * n_rows
-        documents += [*found, *missing]
-        grades += [judgments.get(name, -1) for name in (*found, *missing)]
-        scores += [*found.values(), *[0.0] * len(missing)]
-        retrieved += [place < len(found) for place in range(n_rows)]
+        missing = [name for name in judgments if name not in ranked]
+        topics += [topic] * (len(ranked) + len(missing))
+        documents += [*ranked, *missing]
+        grades += [judgments.get(name, -1) for name in (*ranked, *missing)]
+        scores += [*ranked.values(), *[0.0] * len(missing)]
+        retrieved += [True] * len(ranked) + [False] * len(missing)
     if not topics:
         raise ValueError(
             "qrels and run have no topic in common. Topics are compared as they are: "
@@ -152,18 +155,36 @@ def from_run(
         )
     grade = finite_column(grades, "qrels")
     score = finite_column(scores, "run")
-    ranked = np.array(retrieved)
+    is_retrieved = np.array(retrieved)
     groups = _objects(topics)
     lists = group_rows(groups).lists  # each topic's rows are together
-    lowest = lists.min(np.where(ranked, score, np.inf))
+    lowest = lists.min(np.where(is_retrieved, score, np.inf))
     below = np.nextafter(np.where(np.isfinite(lowest), lowest, 0.0), -np.inf)
     return RunRows(
         np.maximum(grade, 0.0),
-        np.where(ranked, score, lists.expand(below)),
+        np.where(is_retrieved, score, lists.expand(below)),
         groups,
-        ranked,
+        is_retrieved,
         grade >= 0,
         _objects(documents),
+    )
+
+
+def _check_mappings(value: Any, name: str) -> None:
+    """Raise TypeError for what is no mapping of mappings."""
+    wrong, what = value, name
+    if isinstance(value, Mapping):
+        for topic, inner in value.items():
+            if not isinstance(inner, Mapping):
+                wrong, what = inner, f"{name}[{topic!r}]"
+                break
+        else:
+            return
+    raise TypeError(
+        f"{what} must be a dictionary, got {type(wrong).__name__}: {name} is {{topic: "
+        "{document: number}}. Of a data frame with a row for each document pass "
+        "{t: dict(zip(rows['document'], rows['number'])) for t, rows in "
+        "frame.groupby('topic')}, with the names of its columns."
     )
 
 

@@ -279,7 +279,7 @@ def test_categories_are_the_same_groups_as_their_labels(kind, ordered, together)
 
 
 def test_labels_of_categories_are_not_looked_at_row_by_row(monkeypatch):
-    monkeypatch.setattr(skrank._data.groups, "_code_objects", None)
+    monkeypatch.setattr(skrank._data.grouping, "_code_objects", None)
     groups = pd.Categorical(["b", "a", "b", "c"])
     assert as_sets(groups) == {"a": [1], "b": [0, 2], "c": [3]}
 

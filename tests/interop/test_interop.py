@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +69,73 @@ def test_a_metric_gets_the_rows_it_takes():
 def test_a_run_that_cannot_be_scored_is_refused(qrels, run, message):
     with pytest.raises(ValueError, match=message):
         from_run(qrels, run)
+
+
+FRAME = pd.DataFrame({"topic": ["q", "q"], "document": ["a", "b"], "number": [1, 0]})
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "what"),
+    [
+        (FRAME, FRAME, "qrels must be a dictionary, got DataFrame"),
+        (QRELS, FRAME, "run must be a dictionary, got DataFrame"),
+        (QRELS, [RUN], "run must be a dictionary, got list"),
+        (
+            {"q1": {"a": 1}, "q2": FRAME["number"]},
+            RUN,
+            r"qrels\['q2'\] must be a dictionary, got Series",
+        ),
+    ],
+)
+def test_what_is_no_dictionary_of_dictionaries_is_refused_with_the_recipe(
+    qrels, run, what
+):
+    with pytest.raises(TypeError, match=rf"^{what}.*frame\.groupby\('topic'\)"):
+        from_run(qrels, run)
+    recipe = {
+        t: dict(zip(rows["document"], rows["number"], strict=True))
+        for t, rows in FRAME.groupby("topic")
+    }
+    assert from_run(recipe, recipe).score(ndcg_score) == 1.0
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [
+        [1, 2, np.nan, 3, 1, np.nan],
+        [1, 2, None, 3, 1, None],
+        ["1", "2", "DNF", "3", "1", ""],
+        [1, 2, "DQ", 3, 1.0, b"ret"],
+        np.array([1, 2, np.nan, 3, 1, np.nan], dtype=np.float32),
+        np.array(["1", "2", "nan", "3", "1", "inf"]),
+        pd.Series([1, 2, pd.NA, 3, 1, pd.NA], dtype="Int64"),
+        pd.Series(["1", "2", None, "3", "1", "DNS"], dtype="string"),
+        pl.Series([1, 2, None, 3, 1, None]),
+        pl.Series(["1", "2", "DNF", "3", "1", None]),
+    ],
+)
+def test_rows_without_a_rank_tie_behind_all_others_with_label_0(ranks):
+    labels = from_ranks(ranks, list("abaaba"))
+    # List a: ranks 1, none, 3, none; list b: ranks 2, 1.
+    assert labels.tolist() == [3, 1, 0, 1, 2, 0]
+    assert from_ranks(["DNF", np.nan, "1"], [0, 0, 1]).tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "message"),
+    [
+        (["1", "3rd"], "ranks must hold numbers, or text without a digit .*got '3rd'"),
+        (["1", "T2"], "got 'T2'"),
+        ([1, np.inf], "ranks has 0 NaN and 1 infinite values"),
+        ([np.nan, 0], "ranks must be at least 1, the best, got 0. For ranks from 0"),
+        (np.ma.masked_equal([1.0, 9.0], 9), "ranks has 1 masked"),
+        ([[1.0], [2.0]], "ranks must be one-dimensional"),
+        ([], "ranks is empty"),
+    ],
+)
+def test_ranks_that_could_mean_something_else_are_refused(ranks, message):
+    with pytest.raises(ValueError, match=message):
+        from_ranks(ranks, [0] * len(ranks))
 
 
 def test_T78_ranks_become_labels_of_which_larger_is_better():
