@@ -131,6 +131,8 @@ def scored_lists(
     equally_long(y, scores, ("y_true", "y_score"))
     grouping = group_rows(find_groups(y_true, groups, metric), len(y))
     weights = list_weights(sample_weight, grouping)
+    if rule is not None and rule.negative == "unjudged":
+        y = np.maximum(y, 0.0)
     if rule is not None and rule.scores == "float32":
         # What overflows stays above rows without a rank, which have -inf.
         largest = float(np.finfo(np.float32).max)

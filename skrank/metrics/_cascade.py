@@ -52,7 +52,8 @@ def err_score(
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        Labels from 0 to ``max_grade``, higher is better.
+        Labels from 0 to ``max_grade``, higher is better. Under the convention "gdeval"
+        less than 0 means not judged, worth 0.
     y_score : array-like of shape (n_rows,)
         Scores; the largest of a list is ranked first.
     groups : array-like of shape (n_rows,), default=None

@@ -23,6 +23,9 @@ empty_weight
     and its own weight in the divisor ("one").
 scores
     The type that scores are rounded to, which makes ties.
+negative
+    What a label below 0 is: as "given" (metrics of gains refuse it), or that of a row
+    that is "unjudged": 0, and left out by bpref.
 """
 
 from __future__ import annotations
@@ -53,6 +56,7 @@ class Rule:
     empty: str | float = "skip"
     empty_weight: str = "list"
     scores: str = "float64"
+    negative: str = "given"
 
     @property
     def tie(self) -> int:
@@ -76,7 +80,8 @@ NATIVE: dict[str, dict[str, Any]] = {
 }
 
 # sim is a float in trec_eval's struct; form_res_rels.c sorts by it, then by docno.
-_TREC = {"ties": "doc_ids", "scores": "float32"}
+# Judgments below 0 say that a document was not judged.
+_TREC = {"ties": "doc_ids", "scores": "float32", "negative": "unjudged"}
 _CATBOOST = {"ties": "worst", "relevance_level": HALF}
 _XGBOOST = {"ties": "order", "scores": "float32"}
 
@@ -154,8 +159,14 @@ CONVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
             "discount": "log2",
             "ties": "doc_ids",
             "empty": "skip",
+            "negative": "unjudged",
         },
-        "err_score": {"max_grade": 4, "ties": "doc_ids", "empty": "skip"},
+        "err_score": {
+            "max_grade": 4,
+            "ties": "doc_ids",
+            "empty": "skip",
+            "negative": "unjudged",
+        },
     },
 }
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from skrank._data.groups import takes_groups
 from skrank.metrics._conventions import HALF, Rule, differences, fixed_by, rule_of
 
@@ -29,6 +31,7 @@ WORDS: dict[str, dict[Any, str]] = {
         "level": "at the end of the tied rows",
     },
     "empty": {"skip": "left out"},
+    "negative": {"given": "as they are", "unjudged": "0, not judged"},
     "empty_weight": {"list": "that of the list", "one": "1, unlike the divisor"},
 }
 TITLES = {
@@ -39,6 +42,7 @@ TITLES = {
     "empty": "lists with nothing relevant",
     "empty_weight": "weight of these",
     "scores": "type of scores",
+    "negative": "labels below 0",
 }
 
 
@@ -200,6 +204,8 @@ def explain_metric(
     if options.get("sample_weight") is None:
         # Without weights all lists weigh the same.
         first = replace(first, empty_weight=second.empty_weight)
+    if not np.any(np.asarray(y_true) < 0):
+        first = replace(first, negative=second.negative)
     start = value = value_of(first)
     rule = first
     steps = []

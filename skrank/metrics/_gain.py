@@ -54,7 +54,8 @@ def ndcg_score(
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        Labels of at least 0, higher is better.
+        Labels of at least 0, higher is better. Under the conventions "trec_eval" and
+        "gdeval" less than 0 means not judged, worth 0.
     y_score : array-like of shape (n_rows,)
         Scores; the largest of a list is ranked first.
     groups : array-like of shape (n_rows,), default=None

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._data.checks import finite_column
 from skrank._data.groups import takes_groups
 from skrank._kernels.binary import binary_preference
 from skrank.metrics._average import check_average, flags
@@ -45,7 +46,8 @@ def bpref_score(
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        Labels, higher is better.
+        Labels, higher is better. Under the convention "trec_eval" rows with less than
+        0 count as not judged, as by ``judged``.
     y_score : array-like of shape (n_rows,)
         Scores; the largest of a list is ranked first.
     groups : array-like of shape (n_rows,), default=None
@@ -115,6 +117,8 @@ def bpref_score(
     counted = np.ones(len(data.y), dtype=bool)
     if judged is not None:
         counted = data.grouping.gather(flags(judged, "judged", len(data.y)))
+    if lists.rule.negative == "unjudged":
+        counted &= data.grouping.gather(finite_column(y_true, "y_true")) >= 0
     relevant = counted & (data.y >= lists.rule.relevance_level)
     ranked = counted if data.retrieved is None else counted & data.retrieved
     n_relevant = data.grouping.lists.sum(relevant.astype(np.float64))

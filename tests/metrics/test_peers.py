@@ -6,6 +6,7 @@ test runs where the tool is installed (extra ``test-peers``).
 
 import shutil
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from skrank.metrics import (
     bpref_score,
     dcg_score,
     err_score,
+    explain_metric,
     f_measure_at_k_score,
     hit_rate_score,
     list_labels,
@@ -177,7 +179,7 @@ def test_catboost(metric, name, k):
     assert value == pytest.approx(expected, abs=TOL)
 
 
-def run_and_judgments(seed, tied=True):
+def run_and_judgments(seed, tied=True, lowest=0):
     """Return judgments and a run, with rows that only one of the two has."""
     rng = np.random.default_rng(seed)
     qrels, run = {}, {}
@@ -185,7 +187,7 @@ def run_and_judgments(seed, tied=True):
         names = [f"d{i}" for i in rng.permutation(30)]
         judged = rng.choice(names, rng.integers(1, 20), replace=False)
         found = rng.choice(names, rng.integers(1, 20), replace=False)
-        grades = rng.integers(0, 4, len(judged)) * (topic % 4 > 0)
+        grades = rng.integers(lowest, 4, len(judged)) * (topic % 4 > 0)
         scores = rng.normal(size=len(found))
         if tied:
             scores = np.round(scores, 1) + rng.integers(0, 2, len(found)) * 1e-9
@@ -232,6 +234,42 @@ def test_trec_eval(name, seed):
     assert value == pytest.approx(mean, abs=TOL)
 
 
+def as_arrays(qrels, run):
+    """Return the rows of a run and its judgments, negative grades as they are."""
+    rows = from_run(qrels, run)
+    pairs = zip(rows.groups, rows.doc_ids, strict=True)
+    grades = [qrels[topic].get(document, 0) for topic, document in pairs]
+    return rows, np.array(grades, dtype=float)
+
+
+@pytest.mark.parametrize("name", TREC)
+def test_trec_eval_takes_negative_labels_as_not_judged(name):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    metric, options = TREC[name]
+    qrels, run = run_and_judgments(5, lowest=-2)
+    measure = name
+    for family in ("map_cut", "ndcg_cut", "P", "recall", "success"):
+        if name.startswith(f"{family}_"):
+            measure = f"{family}.{name.removeprefix(f'{family}_')}"
+    found = pytrec_eval.RelevanceEvaluator(qrels, {measure}).evaluate(run)
+    rows, grades = as_arrays(qrels, run)
+    assert grades.min() == -2
+    rows = replace(rows, y_true=grades)
+    values = rows.score(metric, convention="trec_eval", average=None, **options)
+    for topic, value in zip(list_labels(rows.groups), values, strict=True):
+        assert np.nan_to_num(value) == pytest.approx(found[topic][name], abs=TOL)
+
+
+def test_negative_labels_are_refused_where_no_tool_takes_them():
+    rows = [-1, 2, 0], [3.0, 2.0, 1.0], [7, 7, 7]
+    for metric in (ndcg_score, err_score):
+        with pytest.raises(ValueError, match=r"of at least 0, got -1|from 0 to"):
+            metric(*rows)
+    assert explain_metric(
+        average_precision_score, *rows, None, "trec_eval"
+    ).second_value == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize("k", CUTOFFS)
 @pytest.mark.parametrize(
     ("metric", "name"), [(ndcg_score, "nDCG(dcg='exp-log2')"), (err_score, "ERR")]
@@ -240,11 +278,13 @@ def test_gdeval(metric, name, k):
     ir_measures = pytest.importorskip("ir_measures")
     if shutil.which("perl") is None:
         pytest.skip("gdeval is a Perl script")
-    qrels, run = run_and_judgments(k)
+    qrels, run = run_and_judgments(k, lowest=-2)
     measure = ir_measures.parse_measure(f"{name}@{k}")
     found = ir_measures.gdeval.iter_calc([measure], qrels, run)
     found = {number.query_id: number.value for number in found}
-    rows = from_run(qrels, run)
+    rows, grades = as_arrays(qrels, run)
+    assert grades.min() == -2
+    rows = replace(rows, y_true=grades)
     values = rows.score(metric, k=k, convention="gdeval", average=None)
     relevant = [t for t in run if any(grade > 0 for grade in qrels[t].values())]
     for topic, value in zip(list_labels(rows.groups), values, strict=True):

@@ -83,6 +83,44 @@ def test_the_mean_is_trec_evals_number(folder, rows, name):
     assert value == pytest.approx(expected[name, "all"], abs=LAST_DIGIT)
 
 
+IR_MEASURES = {
+    "AP": (average_precision_score, {}),
+    "AP(rel=2)": (average_precision_score, {"relevance_level": 2}),
+    "AP@100": (average_precision_score, {"k": 100}),
+    "RR": (reciprocal_rank_score, {}),
+    "P@5": (precision_at_k_score, {"k": 5}),
+    "P@1000": (precision_at_k_score, {"k": 1000}),
+    "R@100": (recall_at_k_score, {"k": 100}),
+    "Success@1": (hit_rate_score, {"k": 1}),
+    "Rprec": (r_precision_score, {}),
+    "Bpref": (bpref_score, {}),
+    "nDCG": (ndcg_score, {}),
+    "nDCG@10": (ndcg_score, {"k": 10}),
+}
+
+
+@pytest.mark.parametrize("name", IR_MEASURES)
+def test_each_topic_and_the_mean_have_the_number_of_ir_measures(folder, rows, name):
+    ir_measures = pytest.importorskip("ir_measures")
+    metric, options = IR_MEASURES[name]
+    measure = ir_measures.parse_measure(name)
+    qrels = list(ir_measures.read_trec_qrels(str(folder / "qrels.test")))
+    run = list(ir_measures.read_trec_run(str(folder / "results.test")))
+    expected = {
+        number.query_id: number.value
+        for number in ir_measures.iter_calc([measure], qrels, run)
+    }
+    values = rows.score(metric, convention="trec_eval", average=None, **options)
+    labels = list_labels(rows.groups)
+    assert set(labels) == set(expected)
+    for topic, value in zip(labels, values, strict=True):
+        assert np.nan_to_num(value) == pytest.approx(expected[topic], abs=1e-12)
+    # The mean is over all topics that are judged and retrieved.
+    mean = ir_measures.calc_aggregate([measure], qrels, run)[measure]
+    value = rows.score(metric, convention="trec_eval", **options)
+    assert value == pytest.approx(mean, abs=1e-12)
+
+
 def test_counts_are_trec_evals(folder, rows):
     overall = read(folder / "out.test.a")
     by_topic = read(folder / "out.test.aq")
