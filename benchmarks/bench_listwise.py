@@ -16,6 +16,7 @@ from yardstick import (
 )
 
 from skrank import Lists
+from skrank._fit.data import FitData
 from skrank._fit.objective import LinearObjective
 from skrank.losses import ListMLE, ListNet, RankNet
 
@@ -58,7 +59,8 @@ def threads(repeats):
     found = []
     for loss in (ListMLE("efron"), ListNet(), RankNet()):
         one, two = (
-            LinearObjective(X, y, lists, loss, alpha=0.1, n_jobs=n) for n in (1, 2)
+            LinearObjective(FitData(X, y, lists), loss, alpha=0.1, n_jobs=n)
+            for n in (1, 2)
         )
         with threadpool_limits(1), two.running():
             times = median_times([partial(one, w), partial(two, w)], 2 * repeats)

@@ -16,7 +16,6 @@ import numpy as np
 from real_data import mslr_sample
 
 from skrank import DavidsonLuceRanker, LinearRanker, ListMLERanker, PMOPRanker
-from skrank.linear_model._partition_model import PartitionModelMixin
 from skrank.losses import PMOP
 from skrank.metrics import pairwise_accuracy_score
 
@@ -68,7 +67,7 @@ def recovery(size: int = 8) -> None:
             test = X[~train], y[~train], groups[~train]
             pairs = pairwise_accuracy_score(test[1], ranker.predict(test[0]), test[2])
             told = ""
-            if isinstance(ranker, PartitionModelMixin):
+            if hasattr(ranker, "partition_proba"):
                 values[name] = ranker.log_likelihood(*test, average=None)
                 told = f"{values[name].mean():.4f}"
                 if len(values) > 1:

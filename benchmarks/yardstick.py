@@ -7,6 +7,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from skrank import Lists
+from skrank._fit.data import FitData
 from skrank._fit.objective import LinearObjective
 
 N_LISTS, LENGTH, N_FEATURES = 3000, 100, 136
@@ -28,7 +29,7 @@ def median_times(functions, repeats):
 def evaluations(X, y, length, loss, w):
     """Return functions that evaluate the kernel and the objective once."""
     lists = Lists(np.full(len(y) // length, length))
-    objective = LinearObjective(X, y, lists, loss, alpha=0.1)
+    objective = LinearObjective(FitData(X, y, lists), loss, alpha=0.1)
     prepared, extra = loss.prepare(y, lists), objective.extra_start
     given = (extra,) if len(extra) else ()
     scores = X @ w.astype(X.dtype)

@@ -21,7 +21,7 @@ from skrank._cli.data import built_in, from_files
 from skrank._cli.options import Parser, options, refuse_contradictions
 from skrank._cli.paper import TITLE, feature_sets, paper_rankers, protocol, run_paper
 from skrank._cli.paper_tables import print_names, print_paper
-from skrank._cli.rankers import made, shown
+from skrank._cli.rankers import compared, made, shown
 from skrank._cli.tables import (
     RANDOM_ORDER,
     WIDTH,
@@ -231,14 +231,14 @@ def _run_experiment(
 
 
 def _rankers(alpha: float | None, n_jobs: int, seed: int) -> dict[str, Any]:
-    """Return the settings that the package's rankers declare, and two yardsticks."""
+    """Return the package's rankers in the settings to compare, and two yardsticks."""
     rankers: dict[str, Any] = {}
     common: dict[str, Any] = {"n_jobs": n_jobs, "random_state": seed}
     if alpha is not None:
         common["alpha"] = alpha
     for name in linear_model.__all__:
         ranker = getattr(linear_model, name)
-        for settings in getattr(ranker, "_compared", ()):
+        for settings in compared(name, ranker):
             rankers[shown(name, settings)] = made(ranker, settings, **common)
     rankers[POINTWISE] = Ridge(random_state=seed)
     # A constant score ties all rows, and ties count by their average over orders.

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval
 from skrank._data.lists import Floats
 
 LARGEST_EXACT = 2**53  # beyond it float64 merges neighbouring integers
+LISTED = 5  # names in a message
 LARGEST_SQUARED = 1e145  # its square leaves room for sums over rows and over pairs
 
 
@@ -30,6 +31,12 @@ def is_number(value: Any) -> bool:
 def count_of(number: int, noun: str) -> str:
     """Return a number and a noun, in the plural unless there is one."""
     return f"{number:,} {noun}" + "s" * (number != 1)
+
+
+def listing(names: list[str]) -> str:
+    """Return names as text, the first few of many."""
+    more = len(names) - LISTED
+    return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def as_written(label: Any) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import mmap
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
@@ -13,95 +11,27 @@ from itertools import cycle, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 import skrank._kernels.gemv as gemv
-from skrank._data.lists import Floats, Indices, Lists
+from skrank._data.lists import Floats
+from skrank._fit.blocks import (
+    Block,
+    block_bounds,
+    is_plain,
+    row_view,
+    runs_of_blocks,
+)
+from skrank._fit.data import FitData
 from skrank._fit.threads import one_blas_thread
 from skrank.losses.base import Loss
 
-BLOCK_BYTES = 2**21  # of X: more leaves the caches, less makes threads wait
-SMALLEST_BLOCK_BYTES = 2**17  # below this the calls cost more than the products
-N_BLOCKS = 16  # of an X that is smaller than so many blocks of full size
 SAMPLED_BLOCKS, SAMPLED_ROWS = 4, 2048  # to see the spread of features
 NEAR = 10.0  # spreads that differ by less are treated alike
-LARGEST_INT = 2**31 - 1  # that BLAS takes for a number of rows
-PART = 1 / 16  # of the blocks that are left: a run of them, handed to a thread
 
-
-class Block:
-    """A run of whole lists: its rows of X, its lists, and what the loss prepared.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array or None
-        The rows as a view; None where they are gathered from ``source`` each time.
-    source, rows : ndarray or None
-        A memory map and the row numbers to gather from it.
-    start, stop : int
-        The rows' places in the order of the lists.
-    lists : Lists
-        The lists of the block.
-    prepared : object
-        What ``loss.prepare`` returned for the block.
-    factors : ndarray of shape (n_lists,)
-        What each list's value counts in the objective.
-    """
-
-    __slots__ = (
-        "X",
-        "X_transposed",
-        "factors",
-        "lists",
-        "prepared",
-        "row_factors",
-        "rows",
-        "source",
-        "start",
-        "stop",
-    )
-
-    def __init__(
-        self,
-        X: Any,
-        source: Any,
-        rows: Indices | None,
-        start: int,
-        stop: int,
-        lists: Lists,
-        prepared: Any,
-        factors: Floats,
-    ) -> None:
-        self.X, self.source, self.rows = X, source, rows
-        self.X_transposed = None if X is None else _transposed(X)
-        self.start, self.stop = start, stop
-        self.lists, self.prepared, self.factors = lists, prepared, factors
-        same = bool(np.all(factors == factors[0]))
-        self.row_factors = factors[0] if same else None
-
-    def features(self, buffer: Floats | None) -> tuple[Any, Any]:
-        """Return the rows and their transpose, float64, the caller's buffer reused."""
-        if self.source is not None:
-            X = self.source[self.rows]
-        else:
-            X = self.X
-        if buffer is not None:
-            cast = buffer[: self.stop - self.start]
-            np.copyto(cast, X)
-            return cast, cast.T
-        if self.source is not None:
-            return X, X.T
-        return X, self.X_transposed
-
-    def scale_rows(self, gradient: Floats) -> Floats:
-        """Return a gradient in the scores times the factor of each row's list.
-
-        Not in place: a loss may return an array that it keeps.
-        """
-        if self.row_factors is None:
-            return gradient * self.lists.expand(self.factors)
-        return gradient * self.row_factors
+# Returns the value of each list of a block at its scores and extra parameters, the
+# gradient in the scores, and that in the extra parameters where there are any.
+BlockLoss = Callable[[Block, Floats, Floats], Any]
 
 
 class LinearObjective:
@@ -120,55 +50,38 @@ class LinearObjective:
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n_rows, n_features)
-        float64 or float32 features. Rows are together by list, unless ``rows`` says
-        where they are.
-    y : ndarray of shape (n_rows,)
-        Labels in the order of the lists, as ``loss.check_labels`` returned them.
-    lists : Lists
-        The lists.
+    data : FitData
+        Features, lists, and labels as ``loss.check_labels`` returned them. With
+        ``rows``, features are gathered block by block.
     loss : Loss
         The loss; ``loss.extra_parameters`` tells how many parameters of its own.
     alpha : float
         Strength of the penalty, at least 0.
-    weights : ndarray of shape (n_lists,), default=None
-        List weights; None counts each list once.
     normalize : {None, "size", "terms"}, default=None
         What each list's value is divided by.
-    rows : ndarray of shape (n_rows,), default=None
-        Row of ``X`` at each place in the order of the lists, for an ``X`` that is
-        gathered block by block.
-    constant : ndarray of bool of shape (n_features,), default=None
-        Features that cannot rank, whose gradient is rounding alone: it is set to 0.
     n_jobs : int, default=1
         Number of threads inside :meth:`running`.
     """
 
     def __init__(
         self,
-        X: Any,
-        y: Floats,
-        lists: Lists,
+        data: FitData,
         loss: Loss,
         *,
         alpha: float,
-        weights: Floats | None = None,
         normalize: str | None = None,
-        rows: Indices | None = None,
-        constant: NDArray[np.bool_] | None = None,
         n_jobs: int = 1,
     ) -> None:
-        self.X, self.lists, self.loss = X, lists, loss
-        self.alpha, self.n_jobs = alpha, n_jobs
-        self.n_rows, self.n_features = X.shape
-        self.constant = constant
+        self.data, self.loss = data, loss
+        self.alpha, self.normalize, self.n_jobs = alpha, normalize, n_jobs
+        X, y, lists, rows = data.X, data.y, data.lists, data.rows
+        self.n_features = X.shape[1]
         self.extra_start = loss.extra_parameters(y, lists)
-        if weights is None:
-            weights = np.ones(lists.n_lists)
+        weights = data.list_weights()
         shares = weights / weights.max()  # the sum of huge weights overflows
         shares /= shares.sum()
-        bounds = _block_bounds(X, lists)
-        self.blocks = []
+        bounds = block_bounds(X, lists)
+        self.blocks: list[Block] = []
         for first, last in pairwise(bounds):
             part = lists.part(first, last)
             start, stop = int(lists.offsets[first]), int(lists.offsets[last])
@@ -178,7 +91,7 @@ class LinearObjective:
                 factors /= part.sizes
             elif normalize == "terms":
                 factors /= np.maximum(loss.n_terms(prepared, part), 1.0)
-            view = _row_view(X, start, stop) if rows is None else None
+            view = row_view(X, start, stop) if rows is None else None
             source = None if rows is None else X
             where = None if rows is None else rows[start:stop]
             self.blocks.append(
@@ -189,7 +102,7 @@ class LinearObjective:
         self.product_at_end = sparse.issparse(X) and (
             self.n_features * len(self.blocks) > X.nnz
         )
-        self._parts = _parts(len(self.blocks))
+        self._parts = runs_of_blocks(len(self.blocks))
         # More threads than parts would only wait.
         self.n_jobs = min(self.n_jobs, len(self._parts))
         self._pool: ThreadPoolExecutor | None = None
@@ -204,6 +117,16 @@ class LinearObjective:
         other = copy(self)
         other.loss = loss
         return other
+
+    def remade(self, data: FitData, loss: Loss) -> LinearObjective:
+        """Return an objective of the same settings for other data or another loss."""
+        return LinearObjective(
+            data,
+            loss,
+            alpha=self.alpha,
+            normalize=self.normalize,
+            n_jobs=self.n_jobs,
+        )
 
     @contextmanager
     def running(self) -> Iterator[LinearObjective]:
@@ -223,11 +146,29 @@ class LinearObjective:
                 finally:
                     self._pool = None
 
+    def share_threads(self, other: LinearObjective) -> None:
+        """Use the threads of an objective that is :meth:`running`."""
+        self._pool = other._pool
+
     def __call__(self, parameters: Floats) -> tuple[float, Floats]:
         """Return the value at ``[coef, extra]`` and the gradient there."""
+        value, gradient = self.data_term(parameters, self._loss_of_block)
+        coef = parameters[: self.n_features]
+        pull = self.alpha * coef  # first, since squares of huge weights overflow
+        value += 0.5 * float(pull @ coef)
+        gradient[: self.n_features] += pull
+        return value, gradient
+
+    def data_term(
+        self, parameters: Floats, of_block: BlockLoss
+    ) -> tuple[float, Floats]:
+        """Return the objective without its penalty, for any loss of a block.
+
+        ``of_block`` returns values and gradients at a block's scores.
+        """
         coef = np.ascontiguousarray(parameters[: self.n_features])
         extra = parameters[self.n_features :]
-        row_gradient = np.empty(self.n_rows) if self.product_at_end else None
+        row_gradient = np.empty(self.data.lists.n_rows) if self.product_at_end else None
         sums: list[Any] = [None] * len(self._parts)
         waiting = deque(range(len(self._parts)))
 
@@ -241,7 +182,7 @@ class LinearObjective:
                 except IndexError:
                     return
                 sums[number] = self._visit(
-                    self._parts[number], buffers, coef, extra, row_gradient
+                    self._parts[number], of_block, buffers, coef, extra, row_gradient
                 )
 
         helpers = []
@@ -256,17 +197,15 @@ class LinearObjective:
             gradient[len(gradient) - len(part_gradient) :] += part_gradient
         in_coef = gradient[: self.n_features]
         if row_gradient is not None:
-            in_coef += self.X.T @ row_gradient
-        if self.constant is not None:
-            in_coef[self.constant] = 0.0
-        pull = self.alpha * coef  # first, since squares of huge weights overflow
-        value += 0.5 * float(pull @ coef)
-        in_coef += pull
+            in_coef += self.data.X.T @ row_gradient
+        if self.data.constant is not None:
+            in_coef[self.data.constant] = 0.0
         return value, gradient
 
     def _visit(
         self,
         part: slice,
+        of_block: BlockLoss,
         buffers: list[Floats | None],
         coef: Floats,
         extra: Floats,
@@ -280,26 +219,25 @@ class LinearObjective:
         n_here = len(coef) if row_gradient is None else 0
         gradient = np.zeros(n_here + len(extra))
         in_coef, in_extra = gradient[:n_here], gradient[n_here:]
-        given = (extra,) if len(extra) else ()
         before: tuple[Any, Any, float] = (None, None, 0.0)
         for block, buffer in zip(self.blocks[part], cycle(buffers)):
             X, X_transposed = block.features(buffer)
-            direct = row_gradient is None and _is_plain(X)
+            direct = row_gradient is None and is_plain(X)
             if direct:
                 scores = np.empty(len(X))
                 gemv.gradient_then_scores(*before, in_coef, X, coef, scores)
             else:
                 scores = X.dot(coef)
-            result = self._of_block(block, scores, *given)
+            result = of_block(block, scores, extra)
             values, slope = np.asarray(result[0]), np.asarray(result[1])
             if (
                 values.shape != block.factors.shape
                 or slope.shape != scores.shape
-                or (given and np.shape(result[2]) != (len(values), len(extra)))
+                or (len(extra) and np.shape(result[2]) != (len(values), len(extra)))
             ):
                 raise ValueError(_misshapen(self.loss, result, block, len(extra)))
             value += float(block.factors.dot(values))
-            if given:
+            if len(extra):
                 in_extra += block.factors @ result[2]
             factor = block.row_factors
             if factor is None:
@@ -314,9 +252,9 @@ class LinearObjective:
         gemv.gradient_then_scores(*before, in_coef, None, coef, None)
         return value, gradient
 
-    def _of_block(self, block: Block, scores: Floats, *given: Floats) -> Any:
+    def _loss_of_block(self, block: Block, scores: Floats, extra: Floats) -> Any:
         """Return the loss and its gradients at a block's scores."""
-        return self.loss.value_and_gradient(scores, block.prepared, block.lists, *given)
+        return self.loss.value_and_gradient(scores, block.prepared, block.lists, extra)
 
     def spread(self) -> Floats:
         """Return the mean range of each feature inside a list, from a few rows.
@@ -346,7 +284,8 @@ class LinearObjective:
 
     def _buffers(self, n_buffers: int) -> list[Floats | None]:
         """Return room for the float64 rows of any block, if they need it."""
-        if sparse.issparse(self.X) or self.X.dtype == np.float64:
+        X = self.data.X
+        if sparse.issparse(X) or X.dtype == np.float64:
             return [None] * n_buffers
         longest = max(block.stop - block.start for block in self.blocks)
         return [np.empty((longest, self.n_features)) for _ in range(n_buffers)]
@@ -360,13 +299,12 @@ class LinearObjective:
         """
         coef = np.ascontiguousarray(parameters[: self.n_features])
         extra = parameters[self.n_features :]
-        given = (extra,) if len(extra) else ()
         total, n_terms = np.zeros(self.n_features), 0.0
         (buffer,) = self._buffers(1)
         for block in self.blocks:
             X, X_transposed = block.features(buffer)
             slope = self.loss.value_and_gradient(
-                X.dot(coef), block.prepared, block.lists, *given
+                X.dot(coef), block.prepared, block.lists, extra
             )[1]
             size = block.scale_rows(1.0 + np.abs(slope))
             total += abs(X_transposed).dot(size)
@@ -387,85 +325,3 @@ def _misshapen(loss: Loss, result: Any, block: Block, n_extra: int) -> str:
         f"{also if n_extra else ''}, got arrays of shape "
         f"{', '.join(str(np.shape(part)) for part in result)}."
     )
-
-
-def linear_scores(X: Any, coef: Floats) -> Floats:
-    """Return ``X @ coef`` in float64, without a float64 copy of all of a float32 X."""
-    if sparse.issparse(X) or X.dtype == np.float64:
-        return np.asarray(X @ coef, dtype=np.float64)
-    scores = np.empty(X.shape[0])
-    step = max(1, BLOCK_BYTES // (X.itemsize * X.shape[1]))
-    for start in range(0, X.shape[0], step):
-        part = np.asarray(X[start : start + step], dtype=np.float64)
-        scores[start : start + step] = part @ coef
-    return scores
-
-
-def is_memory_mapped(X: Any) -> bool:
-    """Tell whether an array's memory is a file."""
-    while X is not None:
-        if isinstance(X, np.memmap | mmap.mmap):
-            return True
-        X = getattr(X, "base", None)
-    return False
-
-
-def _is_plain(X: Any) -> bool:
-    """Tell whether rows can be handed to BLAS as they lie in memory."""
-    return (
-        gemv.available
-        and isinstance(X, np.ndarray)
-        and X.flags.c_contiguous
-        and 0 < X.shape[1] <= LARGEST_INT
-        and len(X) <= LARGEST_INT
-    )
-
-
-def _block_bounds(X: Any, lists: Lists) -> Indices:
-    """Return the first list of each block, and the number of lists at the end."""
-    if sparse.issparse(X):
-        before = X.indptr[lists.offsets].astype(np.float64) * 16.0
-    else:
-        before = lists.offsets * float(X.dtype.itemsize * X.shape[1])
-    total = before[-1]
-    size = min(BLOCK_BYTES, max(total / N_BLOCKS, SMALLEST_BLOCK_BYTES))
-    # A block ends with the list that reaches the next multiple of its size.
-    number = np.floor(before[:-1] / size)
-    first = np.flatnonzero(np.diff(number, prepend=-1.0) > 0)
-    return np.append(first, lists.n_lists)
-
-
-def _parts(n_blocks: int) -> list[slice]:
-    """Return runs of blocks, long ones first, so that threads end at the same time."""
-    parts, start = [], 0
-    while start < n_blocks:
-        stop = start + math.ceil(PART * (n_blocks - start))
-        parts.append(slice(start, stop))
-        start = stop
-    return parts
-
-
-def _row_view(X: Any, start: int, stop: int) -> Any:
-    """Return rows of X without a copy."""
-    if not sparse.issparse(X):
-        return X[start:stop]
-    low, high = X.indptr[start], X.indptr[stop]
-    view = sparse.csr_array((stop - start, X.shape[1]), dtype=X.dtype)
-    _share(
-        view, X.data[low:high], X.indices[low:high], X.indptr[start : stop + 1] - low
-    )
-    return view
-
-
-def _transposed(X: Any) -> Any:
-    """Return the transpose without a copy."""
-    if not sparse.issparse(X):
-        return X.T
-    view = sparse.csc_array((X.shape[1], X.shape[0]), dtype=X.dtype)
-    _share(view, X.data, X.indices, X.indptr)
-    return view
-
-
-def _share(view: Any, data: NDArray, indices: NDArray, indptr: NDArray) -> None:
-    """Set the arrays of a sparse matrix; its constructor would copy parts of arrays."""
-    view.data, view.indices, view.indptr = data, indices, indptr

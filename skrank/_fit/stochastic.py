@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from skrank._data.lists import Floats, Indices, Lists
+from skrank._data.lists import Floats, Indices
+from skrank._fit.blocks import Block
 from skrank._fit.lbfgs import Solution
-from skrank._fit.objective import Block, LinearObjective
-from skrank.losses import Loss
+from skrank._fit.objective import LinearObjective
 from skrank.losses._samplers import PartitionSampler, Streams
 
 AVERAGED = 0.25  # the share of the updates, at the end, that an average takes in
@@ -21,13 +19,15 @@ OVERSHOOT = -0.5
 FEWEST_TURNS = 10
 
 
-class SampledObjective(LinearObjective):
-    """A linear objective whose loss is known by draws of its gradient alone.
+class SampledObjective:
+    """Draws of the gradient of an objective, in place of its values and gradients.
 
-    Takes the parameters of :class:`~skrank._fit.objective.LinearObjective`, and:
+    The penalty is no part of the draws: :func:`ascend` takes it exactly.
 
     Parameters
     ----------
+    objective : LinearObjective
+        Lists, features and penalty, and the loss that prepared the labels.
     sampler : PartitionSampler
         Draws the gradient in the scores from what ``loss.prepare`` returned.
     seed : int
@@ -35,55 +35,24 @@ class SampledObjective(LinearObjective):
     """
 
     def __init__(
-        self,
-        X: Any,
-        y: Floats,
-        lists: Lists,
-        loss: Loss,
-        *,
-        sampler: PartitionSampler,
-        seed: int,
-        alpha: float,
-        weights: Floats | None = None,
-        normalize: str | None = None,
-        rows: Indices | None = None,
-        constant: NDArray[np.bool_] | None = None,
-        n_jobs: int = 1,
+        self, objective: LinearObjective, sampler: PartitionSampler, seed: int
     ) -> None:
-        # The penalty is no part of the draws: `ascend` takes it exactly.
-        super().__init__(
-            X,
-            y,
-            lists,
-            loss,
-            alpha=0.0,
-            weights=weights,
-            normalize=normalize,
-            rows=rows,
-            constant=constant,
-            n_jobs=n_jobs,
-        )
-        self.penalty, self.sampler, self.seed = alpha, sampler, seed
-        self.y, self.weights = y, weights
-        self.normalize, self.rows = normalize, rows
-        self.step = 0
+        self.objective, self.sampler, self.seed = objective, sampler, seed
 
     def draw(self, coef: Floats, step: int) -> Floats:
         """Return a draw of the gradient, without the penalty; same for same steps."""
-        self.step = step
-        return self(coef)[1]
 
-    def _of_block(self, block: Block, scores: Floats, *given: Floats) -> Any:
-        """Return no value, and a draw of the gradient at a block's scores."""
-        streams = Streams(self.seed, self.step, block.start)
-        gradient = self.sampler.draw(scores, block.prepared, block.lists, streams)
-        return np.zeros(len(block.lists)), gradient
+        def of_block(block: Block, scores: Floats, extra: Floats) -> Any:
+            streams = Streams(self.seed, step, block.start)
+            gradient = self.sampler.draw(scores, block.prepared, block.lists, streams)
+            return np.zeros(len(block.lists)), gradient
+
+        return self.objective.data_term(coef, of_block)[1]
 
     def batches(self, size: int, rng: np.random.RandomState) -> list[_Batch]:
         """Return the lists dealt out at random into batches of about equal number."""
-        weights = self.weights
-        if weights is None:
-            weights = np.ones(len(self.lists))
+        data = self.objective.data
+        weights = data.list_weights()
         weights = weights / weights.max()  # the sum of huge weights overflows
         counted = rng.permutation(np.flatnonzero(weights > 0))
         n_batches = -(-len(counted) // size)
@@ -94,41 +63,23 @@ class SampledObjective(LinearObjective):
         ]
 
     def _part(self, chosen: Indices) -> SampledObjective:
-        """Return the objective over some lists."""
-        lists = Lists(self.lists.sizes[chosen])
-        places = np.arange(lists.n_rows) + lists.expand(
-            self.lists.starts[chosen] - lists.starts
-        )
-        X, rows = self.X, places if self.rows is None else self.rows[places]
-        if sparse.issparse(X):
-            X, rows = X[rows], None
-        return SampledObjective(
-            X,
-            self.y[places],
-            lists,
-            self.loss,
-            sampler=self.sampler,
-            seed=self.seed,
-            alpha=self.penalty,
-            weights=None if self.weights is None else self.weights[chosen],
-            normalize=self.normalize,
-            rows=rows,
-            constant=self.constant,
-            n_jobs=self.n_jobs,
-        )
+        """Return the draws over some lists."""
+        whole = self.objective
+        part = whole.remade(whole.data.part(chosen), whole.loss)
+        return SampledObjective(part, self.sampler, self.seed)
 
 
 class _Batch:
     """Some lists, and what their mean counts beside those of other batches."""
 
-    __slots__ = ("factor", "objective")
+    __slots__ = ("draws", "factor")
 
-    def __init__(self, objective: SampledObjective, factor: float) -> None:
-        self.objective, self.factor = objective, factor
+    def __init__(self, draws: SampledObjective, factor: float) -> None:
+        self.draws, self.factor = draws, factor
 
 
 def ascend(
-    objective: SampledObjective,
+    draws: SampledObjective,
     start: Floats,
     *,
     learning_rate: float,
@@ -149,7 +100,7 @@ def ascend(
 
     Parameters
     ----------
-    objective : SampledObjective
+    draws : SampledObjective
         Draws gradients; the same for the same number of the update.
     start : ndarray of shape (n_features,)
         Where to start.
@@ -180,24 +131,25 @@ def ascend(
         If a gradient is not finite.
 
     """
-    whole = _Batch(objective, 1.0)
-    batches = [whole]
-    if batch_size is not None and batch_size < len(objective.lists):
-        batches = objective.batches(batch_size, random_state)
+    objective = draws.objective
+    alpha = objective.alpha
+    batches = [_Batch(draws, 1.0)]
+    if batch_size is not None and batch_size < len(objective.data.lists):
+        batches = draws.batches(batch_size, random_state)
     n_updates = max_iter * len(batches)
     n_averaged = max(int(AVERAGED * n_updates), 1)
-    shrink = 1.0 / (1.0 + learning_rate * objective.penalty)
+    shrink = 1.0 / (1.0 + learning_rate * alpha)
     coef, mean = start.copy(), np.zeros(len(start))
     before, turns, update = np.zeros(len(start)), 0.0, 0
     with objective.running():
         for batch in batches:
-            batch.objective._pool = objective._pool
+            batch.draws.objective.share_threads(objective)
         for number in range(1, max_iter + 1):
             size = 0.0
             for place in random_state.permutation(len(batches)):
                 batch = batches[place]
-                gradient = batch.factor * batch.objective.draw(coef, update)
-                slope = gradient + objective.penalty * coef
+                gradient = batch.factor * batch.draws.draw(coef, update)
+                slope = gradient + alpha * coef
                 coef = shrink * (coef - learning_rate * gradient)
                 update += 1
                 length = float(np.linalg.norm(slope))

@@ -1,73 +1,32 @@
-"""What a model over ordered partitions says of lists: draws, levels, pairs, stages."""
+"""What a model over ordered partitions says of lists: draws, levels, pairs, stages.
+
+Functions whose first argument is the ranker are its methods, where its loss is a
+likelihood of ordered partitions. The sample space of a list of n rows is all ordered
+partitions of the rows into levels, ties included: 3 for two rows, 13 for three.
+Probabilities of other models are comparable only where they are over the same space;
+Plackett-Luce likelihoods take the sizes of ties as given.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from sklearn.utils import check_random_state
 
+from skrank._data.checks import check_count
+from skrank._data.grouping import Grouping
+from skrank._data.groups import takes_groups
 from skrank._data.lists import Floats, Indices, Levels, Lists
-from skrank._kernels.sampling import ordered_partitions
+from skrank._fit.data import check_data, scores_of_lists
 from skrank._kernels.stages import enumerate_stages
+from skrank._probability.likelihood import log_likelihood, log_likelihoods
+from skrank.losses._partition import SubsetModel
 
 SHORT = 12  # rows of a list whose 3^n stages and subsets are enumerated
 DRAWN_AT_ONCE = 2**22  # levels in memory
-
-
-class SubsetModel(NamedTuple):
-    r"""How likely a stage takes a subset S of the rows that are left.
-
-    Proportional to :math:`\delta_{|S|} \exp(\bar s_S)`, or "arithmetic"
-    :math:`\delta_{|S|}` times the mean of :math:`e^{s_i}` over S.
-
-    Parameters
-    ----------
-    arithmetic : bool
-        Which of the two.
-    log_weights : ndarray of shape (n_sizes + 1,)
-        :math:`\log \delta_m` of subsets of m = 0, 1, ... rows, up to the longest
-        list; -inf for sizes that do not occur, such as 0.
-    """
-
-    arithmetic: bool
-    log_weights: Floats
-
-    def draw(
-        self, scores: Floats, lists: Lists, n_samples: int, seed: int, place: int = 0
-    ) -> Indices:
-        """Return exact draws of the level of each row, 1 the best.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_rows,)
-            Scores.
-        lists : Lists
-            The lists.
-        n_samples : int
-            Number of draws.
-        seed : int
-            Where the random numbers come from.
-        place : int, default=0
-            Place of the first row: lists at other places have other random numbers.
-
-        Returns
-        -------
-        levels : ndarray of shape (n_samples, n_rows)
-            The stage at which each row is taken.
-        """
-        longest = int(lists.sizes.max())
-        return ordered_partitions(
-            scores,
-            lists.offsets,
-            self.log_weights,
-            gammaln(np.arange(longest + 1) + 1.0),
-            self.arithmetic,
-            n_samples,
-            seed,
-            place,
-        )
 
 
 class ExpectedLevel(NamedTuple):
@@ -120,6 +79,196 @@ class ListPairProba(NamedTuple):
     second: Indices
     proba: Floats
     standard_error: Floats
+
+
+@takes_groups
+def partition_proba(ranker, X, y, groups=None):
+    """Return the probability of each list's labels, as an ordered partition.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        Features.
+    y : array-like of shape (n_rows,)
+        Labels, higher is better; only their order inside a list counts.
+    groups : array-like of shape (n_rows,), default=None
+        One group label a row; None takes the index level "groups" of ``y``.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_lists,)
+        In the order of ``skrank.metrics.list_labels(groups)``; tiny for long
+        lists, whose :meth:`log_likelihood` says more.
+
+    Raises
+    ------
+    ValueError
+        If groups are missing, lengths differ, or ``X`` or ``y`` are not finite.
+    """
+    return np.exp(log_likelihood(ranker, X, y, groups, average=None))
+
+
+@takes_groups
+def stage_proba(ranker, X, y, groups=None):
+    """Return the probability of each level, once the better ones are taken.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        Features.
+    y : array-like of shape (n_rows,)
+        Labels, higher is better; only their order inside a list counts.
+    groups : array-like of shape (n_rows,), default=None
+        One group label a row; None takes the index level "groups" of ``y``.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_rows,)
+        How likely the next stage takes just the rows of this row's level, given
+        that all better rows are gone. Equal for the rows of a level; the product
+        over levels is :meth:`partition_proba`.
+
+    Raises
+    ------
+    ValueError
+        If groups are missing, lengths differ, or ``X`` or ``y`` are not finite.
+    """
+    data = check_data(ranker, X, y, groups, method="stage_proba")
+    proba = stage_probabilities(
+        partial(log_likelihoods, ranker._loss(), ranker.extra_),
+        data.scores(ranker.coef_),
+        data.y,
+        data.lists,
+    )
+    return data.scatter(proba)
+
+
+@takes_groups
+def sample_partitions(ranker, X, groups, n_samples=1, random_state=None):
+    """Draw ordered partitions from the fitted model, exactly.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        Features.
+    groups : array-like of shape (n_rows,)
+        One group label a row; None takes the index level "groups" of ``X``.
+    n_samples : int, default=1
+        Number of draws.
+    random_state : int, RandomState instance or None, default=None
+        Where the random numbers come from.
+
+    Returns
+    -------
+    levels : ndarray of shape (n_samples, n_rows)
+        Level of each row inside its list, 1 the best. ``-levels[0]`` are labels
+        that can be fitted.
+
+    Raises
+    ------
+    ValueError
+        If groups are missing or of another length than ``X``, ``X`` is not
+        finite, or ``n_samples`` is below 1.
+    """
+    scores, grouping, model, seed = _to_draw(
+        ranker, X, groups, n_samples, 1, random_state, "sample_partitions"
+    )
+    levels = model.draw(scores, grouping.lists, n_samples, seed)
+    return grouping.scatter(levels.T).T
+
+
+@takes_groups
+def expected_level(ranker, X, groups, n_samples=1000, random_state=None):
+    """Return the expected level of each row inside its list, 1 the best.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        Features.
+    groups : array-like of shape (n_rows,)
+        One group label a row; None takes the index level "groups" of ``X``.
+    n_samples : int, default=1000
+        Number of draws for lists of more than 12 rows; others are exact.
+    random_state : int, RandomState instance or None, default=None
+        Where the random numbers come from.
+
+    Returns
+    -------
+    level : skrank.inspection.ExpectedLevel
+        Named tuple of ``value`` and ``standard_error``, each of shape (n_rows,);
+        errors are 0 where levels are exact.
+
+    Raises
+    ------
+    ValueError
+        If groups are missing or of another length than ``X``, ``X`` is not
+        finite, or ``n_samples`` is below 2.
+    """
+    scores, grouping, model, seed = _to_draw(
+        ranker, X, groups, n_samples, 2, random_state, "expected_level"
+    )
+    levels = expected_levels(scores, grouping.lists, model, n_samples, seed)
+    return ExpectedLevel(*map(grouping.scatter, levels))
+
+
+@takes_groups
+def pairwise_proba(ranker, X, groups, n_samples=1000, random_state=None):
+    """Return how likely rows win, tie or lose against each other row of a list.
+
+    It takes whole lists, not two rows as the method of pairwise models and of
+    Plackett-Luce does: a stage takes one of all subsets of the rows left, so that
+    how likely one row beats another depends on the other rows of their list.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        Features.
+    groups : array-like of shape (n_rows,)
+        One group label a row; None takes the index level "groups" of ``X``.
+    n_samples : int, default=1000
+        Number of draws for lists of more than 12 rows; others are exact.
+    random_state : int, RandomState instance or None, default=None
+        Where the random numbers come from.
+
+    Returns
+    -------
+    pairs : skrank.inspection.ListPairProba
+        Named tuple of ``first`` and ``second``, the row numbers of each pair, once,
+        of shape (n_pairs,); of ``proba``, that the first row's level is better, the
+        same, or worse, and of ``standard_error``, each of shape (n_pairs, 3).
+
+    Raises
+    ------
+    ValueError
+        If groups are missing or of another length than ``X``, ``X`` is not
+        finite, or ``n_samples`` is below 2.
+    """
+    scores, grouping, model, seed = _to_draw(
+        ranker, X, groups, n_samples, 2, random_state, "pairwise_proba"
+    )
+    pairs = pair_probabilities(scores, grouping.lists, model, n_samples, seed)
+    if grouping.rows is None:
+        return pairs
+    first, second = grouping.rows[pairs.first], grouping.rows[pairs.second]
+    return ListPairProba(first, second, pairs.proba, pairs.standard_error)
+
+
+def _to_draw(
+    ranker: Any,
+    X: Any,
+    groups: Any,
+    n_samples: int,
+    fewest: int,
+    random_state: Any,
+    method: str,
+) -> tuple[Floats, Grouping, SubsetModel, int]:
+    """Return scores in the order of the lists, the lists, the model, and a seed."""
+    check_count(n_samples, "n_samples", fewest)
+    scores, grouping = scores_of_lists(ranker, X, groups, method)
+    longest = int(grouping.lists.sizes.max())
+    model = ranker._loss().subset_model(ranker.extra_, longest)
+    seed = check_random_state(random_state).randint(2**63 - 1, dtype=np.int64)
+    return scores, grouping, model, int(seed)
 
 
 def expected_levels(

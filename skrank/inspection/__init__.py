@@ -3,10 +3,11 @@
 Pictures need matplotlib (the extra "plot"), which is imported when they are drawn.
 """
 
+from skrank._probability.fit_summary import FitSummary
+from skrank._probability.pairs import PairProba
 from skrank._probability.partitions import ExpectedLevel, ListPairProba
 from skrank._probability.plackett_luce import TopKProba
 from skrank._probability.quasi import quasi_standard_errors
-from skrank._probability.summary import FitSummary
 from skrank.inspection._calibration_display import RankCalibrationDisplay
 from skrank.inspection._coefficient_display import CoefficientDisplay
 from skrank.inspection._comparison_display import RankerComparisonDisplay
@@ -22,7 +23,6 @@ from skrank.inspection._lists_display import ListsDisplay
 from skrank.inspection._metric_display import MetricAtKDisplay
 from skrank.inspection._path_display import RegularizationPathDisplay
 from skrank.inspection._stage_display import StageProbaDisplay
-from skrank.linear_model._pair_model import PairProba
 
 __all__ = [
     "describe_lists",

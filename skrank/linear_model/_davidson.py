@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import softmax
 
 from skrank._fit.lbfgs import LAST_DIGITS
-from skrank.linear_model._linear import LinearRanker
-from skrank.linear_model._pair_model import PairModelMixin
+from skrank.linear_model._base import BaseLinearRanker
 from skrank.losses import Davidson
 
 
-class DavidsonRanker(PairModelMixin, LinearRanker):
+class DavidsonRanker(BaseLinearRanker):
     r"""Linear ranker that maximises the likelihood of pairs and ties by Davidson.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.Davidson`,
@@ -80,10 +78,6 @@ class DavidsonRanker(PairModelMixin, LinearRanker):
     1.0
     """
 
-    _parameter_constraints: dict = {**LinearRanker._parameter_constraints}  # noqa: RUF012
-    _parameter_constraints.pop("loss")
-    _compared = ({},)
-
     def __init__(
         self,
         *,
@@ -109,17 +103,6 @@ class DavidsonRanker(PairModelMixin, LinearRanker):
 
     def _loss(self):
         return Davidson()
-
-    def _pair_proba(self, difference):
-        half = difference / 2
-        odds = np.stack((half, np.full_like(half, self.extra_[0]), -half))
-        return softmax(odds, axis=0)[:2]
-
-    def _extra_names(self):
-        return ["log nu"]
-
-    def _approximations(self, objective):
-        return [f"nu is tie_parameter_, {self.tie_parameter_:.6g}."]
 
     @property
     def tie_parameter_(self):

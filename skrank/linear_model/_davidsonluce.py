@@ -7,15 +7,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from skrank._data.checks import Integers
 from skrank._fit.lbfgs import LAST_DIGITS
-from skrank._kernels.partitions import IMPOSSIBLE
-from skrank._probability.partitions import SubsetModel
-from skrank.linear_model._linear import LinearRanker, listing
-from skrank.linear_model._partition_model import PartitionModelMixin
+from skrank.linear_model._base import BaseLinearRanker
 from skrank.losses import DavidsonLuce
-from skrank.losses._samplers import size_weights
 
 
-class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
+class DavidsonLuceRanker(BaseLinearRanker):
     r"""Linear ranker for lists with ties, which learns how likely ties of a size are.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.DavidsonLuce`,
@@ -93,12 +89,10 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **LinearRanker._parameter_constraints,
+        **BaseLinearRanker._parameter_constraints,
         "tie_weights": [StrOptions({"sizes", "slope"})],
         "max_tie_size": [Integers(1), None],
     }
-    _parameter_constraints.pop("loss")
-    _compared = ({},)
 
     def __init__(
         self,
@@ -130,94 +124,9 @@ class DavidsonLuceRanker(PartitionModelMixin, LinearRanker):
     def _loss(self):
         return DavidsonLuce(self.tie_weights, self.max_tie_size)
 
-    def _start(self, objective, *args):
-        """Return where the solver starts: sizes need not be those of the last fit."""
-        if self.warm_start and hasattr(self, "extra_"):
-            start = objective.extra_start.copy()
-            shared = min(len(start), len(self.extra_))
-            last = self.extra_[:shared]
-            known = (start[:shared] > IMPOSSIBLE) & (last > IMPOSSIBLE)
-            start[:shared][known] = last[known]
-            self.extra_ = start
-        return super()._start(objective, *args)
-
-    def _solve(self, objective, objective_of):
-        """Minimise, and tell the weights of sizes in natural units."""
-        solution = super()._solve(objective, objective_of)
-        growing = self._sizes_that_grow(objective)
-        if len(growing) and solution.problem is not None:
-            sizes = listing([str(size) for size in growing])
-            problem = (
-                f"{solution.problem} Weights of ties of {sizes} rows grow without end: "
-                f"all stages of {growing[0]} rows or more take {growing[0]} or more."
-            )
-            solution = solution._replace(problem=problem)
-        extra = solution.parameters[objective.n_features :]
-        self._estimated = extra > IMPOSSIBLE
-        if self.tie_weights == "sizes":
-            self._estimated[growing - 2] = False
-        elif len(growing):
-            self._estimated[:] = False
-        longest = max(int(block.lists.sizes.max()) for block in objective.blocks)
-        logs = objective.loss.log_weights(extra if len(extra) else None, longest)
+    def _store(self, objective, solution):
+        """Set the fitted attributes, the weights of sizes in natural units too."""
+        super()._store(objective, solution)
+        longest = int(objective.data.lists.sizes.max())
         with np.errstate(over="ignore"):
-            self.tie_weights_ = np.exp(logs)
-        return solution
-
-    def _sizes_that_grow(self, objective):
-        """Return sizes of ties whose weights have no finite best value."""
-        parts = [block.prepared.levels for block in objective.blocks]
-        taken = np.concatenate([levels.sizes for levels in parts])
-        rows = np.concatenate([rows_of_stages(levels) for levels in parts])
-        if self.tie_weights == "sizes":
-            return sizes_that_grow(taken, rows)
-        most = np.minimum(rows, self.max_tie_size or rows.max())
-        return np.unique(taken[taken > 1]) if (taken == most).all() else taken[:0]
-
-    def _extra_names(self):
-        if self.tie_weights == "slope":
-            return ["log delta slope"]
-        return [f"log delta_{size}" for size in range(2, len(self.extra_) + 2)]
-
-    def _free_extra(self):
-        return self._estimated
-
-    def _subset_model(self, longest):
-        """Return the model of a stage, for the methods on partitions."""
-        extra = self.extra_ if len(self.extra_) else None
-        learned = self._loss().log_weights(extra, longest)[:longest]
-        weights = size_weights(longest, len(learned))
-        weights[1 : len(learned) + 1] = np.where(learned > IMPOSSIBLE, learned, -np.inf)
-        return SubsetModel(False, weights)
-
-
-def rows_of_stages(levels):
-    """Return the number of rows that each level was taken from: its own and below."""
-    ends = np.repeat(levels.starts[levels.offsets[1:]], levels.n_levels)
-    return ends - levels.starts[:-1]
-
-
-def sizes_that_grow(taken, rows):
-    """Return the sizes of ties whose weights have no finite best value.
-
-    A weight is held where a stage of at least its size takes another size whose
-    weight is held, as that of one row is. So all sizes up to some number are, and all
-    stages of more rows take more rows than that.
-
-    Parameters
-    ----------
-    taken, rows : ndarray of int of shape (n_stages,)
-        Number of rows that each stage takes, and takes them from.
-
-    Returns
-    -------
-    sizes : ndarray of int
-        Sizes that are taken and not held, increasing.
-    """
-    longest = np.zeros(int(rows.max()) + 1, dtype=np.intp)
-    np.maximum.at(longest, taken, rows)
-    longest = np.maximum.accumulate(longest)
-    held = 1
-    while longest[held] > held:
-        held = int(longest[held])
-    return np.unique(taken[taken > held])
+            self.tie_weights_ = np.exp(objective.loss.log_weights(self.extra_, longest))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.special import gammaln
 from sklearn.utils._param_validation import StrOptions
 
 from skrank._data.checks import Integers
 from skrank._fit.lbfgs import LAST_DIGITS
-from skrank.linear_model._linear import LinearRanker
-from skrank.linear_model._plackett_luce_model import PlackettLuceMixin
+from skrank.linear_model._base import BaseLinearRanker
 from skrank.losses import ListMLE
 
 
-class ListMLERanker(PlackettLuceMixin, LinearRanker):
+class ListMLERanker(BaseLinearRanker):
     r"""Linear ranker that maximises the Plackett-Luce likelihood of each list's order.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.ListMLE`,
@@ -102,7 +99,7 @@ class ListMLERanker(PlackettLuceMixin, LinearRanker):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **LinearRanker._parameter_constraints,
+        **BaseLinearRanker._parameter_constraints,
         "ties": [StrOptions({"efron", "breslow", "order", "random", "marginal"})],
         "last_level": [StrOptions({"skip", "rank"})],
         "top_k": [Integers(1), None],
@@ -111,15 +108,6 @@ class ListMLERanker(PlackettLuceMixin, LinearRanker):
         ],
         "random_state": ["random_state"],
     }
-    _parameter_constraints.pop("loss")
-    _compared = (
-        {"ties": "efron"},
-        {"ties": "breslow"},
-        {"ties": "marginal"},
-        {"ties": "random"},
-        {"ties": "order"},
-        {"ties": "order", "stage_weights": "position"},
-    )
 
     def __init__(
         self,
@@ -162,30 +150,3 @@ class ListMLERanker(PlackettLuceMixin, LinearRanker):
             self.stage_weights,
             self.random_state,
         )
-
-    def _no_likelihood(self):
-        if self.stage_weights == "uniform":
-            return None
-        return (
-            f"stage_weights={self.stage_weights!r} weighs stages, so that the loss is "
-            "no log-likelihood; use 'uniform'."
-        )
-
-    def _approximations(self, objective):
-        # Only tied levels leave a constant out.
-        tied = any(
-            self._log_constant(block.prepared, block.lists).any()
-            for block in objective.blocks
-        )
-        text = f"Labels are tied: the likelihood is approximate (ties={self.ties!r})."
-        return [text] if tied else []
-
-    def _log_constant(self, prepared, lists):
-        """Return log d! of each level of d rows that is a stage, summed by list."""
-        if self.ties not in ("efron", "breslow"):
-            return np.zeros(lists.n_lists)
-        offsets = prepared.level_offsets
-        orders = gammaln(np.diff(prepared.level_starts) + 1.0)
-        stage = np.arange(len(orders)) - np.repeat(offsets[:-1], np.diff(offsets))
-        orders[stage >= np.repeat(prepared.n_stages, np.diff(offsets))] = 0.0
-        return np.add.reduceat(orders, offsets[:-1])

@@ -7,11 +7,11 @@ from numbers import Real
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._fit.lbfgs import LAST_DIGITS
-from skrank.linear_model._linear import LinearRanker
+from skrank.linear_model._base import BaseLinearRanker
 from skrank.losses import ListNet
 
 
-class ListNetRanker(LinearRanker):
+class ListNetRanker(BaseLinearRanker):
     r"""Linear ranker that minimises the softmax cross-entropy of each list.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.ListNet`,
@@ -82,12 +82,10 @@ class ListNetRanker(LinearRanker):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **LinearRanker._parameter_constraints,
+        **BaseLinearRanker._parameter_constraints,
         "target": [StrOptions({"gain", "softmax"})],
         "temperature": [Interval(Real, 0, None, closed="neither")],
     }
-    _parameter_constraints.pop("loss")
-    _compared = ({"target": "gain"}, {"target": "softmax"})
 
     def __init__(
         self,

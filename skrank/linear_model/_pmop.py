@@ -13,17 +13,15 @@ from skrank._data.checks import Integers
 from skrank._data.warnings import warn
 from skrank._fit.lbfgs import LAST_DIGITS
 from skrank._fit.stochastic import SampledObjective, ascend
-from skrank._probability.partitions import SubsetModel
-from skrank.linear_model._linear import LinearRanker
-from skrank.linear_model._partition_model import PartitionModelMixin
+from skrank.linear_model._base import BaseLinearRanker, Inexact
 from skrank.losses import PMOP, ListMLE
-from skrank.losses._samplers import PartitionSampler, size_weights
+from skrank.losses._samplers import PartitionSampler
 
 # Of the decrease of the objective from zero weights: more is another optimum.
 OTHER_OPTIMUM = 1e-4
 
 
-class PMOPRanker(PartitionModelMixin, LinearRanker):
+class PMOPRanker(BaseLinearRanker):
     r"""Linear ranker that maximises the likelihood of each list's levels of ties.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.PMOP`,
@@ -125,7 +123,7 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **LinearRanker._parameter_constraints,
+        **BaseLinearRanker._parameter_constraints,
         "potential": [StrOptions({"arithmetic", "geometric"})],
         "inference": [StrOptions({"exact", "gibbs", "metropolis"})],
         "max_tie_size": [Integers(1), None],
@@ -134,13 +132,6 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
         "batch_size": [Integers(1), None],
         "random_state": ["random_state"],
     }
-    _parameter_constraints.pop("loss")
-    _compared = (
-        {"potential": "arithmetic"},
-        {"potential": "geometric"},
-        {"potential": "geometric", "inference": "gibbs"},
-        {"potential": "geometric", "inference": "metropolis"},
-    )
 
     def __init__(
         self,
@@ -180,12 +171,12 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
         self.random_state = random_state
 
     def _loss(self):
-        if self.inference != "exact":
-            self._check_chains()
         return PMOP(self.potential, self.max_tie_size)
 
-    def _check_chains(self):
+    def _check_settings(self):
         """Refuse chains where they are of no use or cannot move."""
+        if self.inference == "exact":
+            return
         if self.potential == "arithmetic":
             raise ValueError(
                 f"PMOPRanker(inference={self.inference!r}) needs potential="
@@ -199,24 +190,29 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
                 "model is ListMLERanker's: use that, or inference='exact'."
             )
 
-    def _solve(self, objective, objective_of):
+    def _solve(self, objective, start):
         """Minimise from zero and, where there may be several optima, from ListMLE."""
         if self.inference != "exact":
-            return self._climb(objective, objective_of)
-        first = super()._solve(objective, objective_of)
-        warm = self.warm_start and hasattr(self, "coef_")
+            return self._climb(objective, start)
+        first = super()._solve(objective, start)
+        warm = self.warm_start and getattr(self, "coef_", None) is not None
         if self.potential == "geometric" or warm:
             return first
-        convex = objective_of(ListMLE())
+        convex = objective.remade(objective.data, ListMLE())
         with convex.running():
             near = self._minimize(convex, convex.start)  # however far it comes
-        second = self._minimize(objective, near.parameters)
-        best = min(first, second, key=lambda solution: solution.value)
+        second = super()._solve(objective, near.parameters)
+        self._warn_of_optima(objective, first, second)
+        return min(first, second, key=lambda solution: solution.value)
+
+    def _warn_of_optima(self, objective, first, second):
+        """Warn if two solutions are different optima."""
         apart = abs(first.value - second.value)
-        decrease = objective(objective.start)[0] - best.value
+        least = min(first.value, second.value)
+        decrease = objective(objective.start)[0] - least
         ended = first.problem is None and second.problem is None
         # A solver that stops at steps below ftol may well be so far from the optimum.
-        unsure = max(OTHER_OPTIMUM * decrease, self.ftol * abs(best.value))
+        unsure = max(OTHER_OPTIMUM * decrease, self.ftol * abs(least))
         if ended and apart > unsure:
             # Enough decimals to show the difference.
             n_decimals = max(0, 1 - math.floor(math.log10(apart)))
@@ -227,26 +223,15 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
                 "is kept; there may be lower ones. A larger alpha, or "
                 "potential='geometric', makes it one.",
             )
-        return best
 
-    def _warn_if_receding(self, objective, parameters):
-        """Leave chains alone, which are there where the exact sums cost too much."""
-        if self.inference == "exact":
-            super()._warn_if_receding(objective, parameters)
-
-    def _climb(self, objective, objective_of):
+    def _climb(self, objective, start):
         """Climb by drawn gradients."""
         rng = check_random_state(self.random_state)
-        drawn = SampledObjective(
-            *objective_of.args,
-            objective.loss,
-            sampler=PartitionSampler(self.inference, self.n_steps, self.max_tie_size),
-            seed=int(rng.randint(2**63 - 1, dtype=np.int64)),
-            **objective_of.keywords,
-        )
+        sampler = PartitionSampler(self.inference, self.n_steps, self.max_tie_size)
+        seed = int(rng.randint(2**63 - 1, dtype=np.int64))
         return ascend(
-            drawn,
-            self._start(drawn),
+            SampledObjective(objective, sampler, seed),
+            start,
             learning_rate=self.learning_rate,
             max_iter=self.max_iter,
             batch_size=self.batch_size,
@@ -255,27 +240,12 @@ class PMOPRanker(PartitionModelMixin, LinearRanker):
             name="PMOPRanker",
         )
 
-    def _no_maximum(self):
+    def _why_inexact(self):
         if self.inference == "exact":
             return None
-        return (
+        return Inexact(
             f"the weights come from chains (inference={self.inference!r}), which end "
-            "near the optimum, not at it; use inference='exact'."
+            "near the optimum, not at it; use inference='exact'.",
+            "The errors do not tell how far the chains end from the optimum.",
+            "Raise n_steps or max_iter, or use inference='exact'.",
         )
-
-    def _nearer(self):
-        if self.inference == "exact":
-            return super()._nearer()
-        return "Raise n_steps or max_iter, or use inference='exact'."
-
-    def _approximations(self, objective):
-        if self.inference != "exact":
-            return ["The errors do not tell how far the chains end from the optimum."]
-        if self.potential == "arithmetic":
-            return ["Not convex: the errors are around the optimum that was found."]
-        return []
-
-    def _subset_model(self, longest):
-        """Return the model of a stage, for the methods on partitions."""
-        weights = size_weights(longest, self.max_tie_size)
-        return SubsetModel(self.potential == "arithmetic", weights)

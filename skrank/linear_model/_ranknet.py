@@ -5,12 +5,11 @@ from __future__ import annotations
 from sklearn.utils._param_validation import StrOptions
 
 from skrank._fit.lbfgs import LAST_DIGITS
-from skrank.linear_model._linear import LinearRanker
-from skrank.linear_model._pair_model import PairModelMixin
+from skrank.linear_model._base import BaseLinearRanker
 from skrank.losses import RankNet
 
 
-class RankNetRanker(PairModelMixin, LinearRanker):
+class RankNetRanker(BaseLinearRanker):
     r"""Linear ranker that minimises the logistic loss on pairs of rows of a list.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.RankNet`,
@@ -79,11 +78,9 @@ class RankNetRanker(PairModelMixin, LinearRanker):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **LinearRanker._parameter_constraints,
+        **BaseLinearRanker._parameter_constraints,
         "pair_weight": [StrOptions({"gain"}), None],
     }
-    _parameter_constraints.pop("loss")
-    _compared = ({}, {"pair_weight": "gain"})
 
     def __init__(
         self,
@@ -112,10 +109,3 @@ class RankNetRanker(PairModelMixin, LinearRanker):
 
     def _loss(self):
         return RankNet(self.pair_weight)
-
-    def _pair_loss(self):
-        return RankNet()  # a weighted pair has no probability
-
-    @property
-    def _weighs_pairs(self):
-        return self.pair_weight is not None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from sklearn.utils._param_validation import StrOptions
 
 from skrank._fit.lbfgs import LAST_DIGITS
-from skrank.linear_model._linear import LinearRanker
+from skrank.linear_model._base import BaseLinearRanker
 from skrank.losses import RankRegression
 
 
-class RankRegressionRanker(LinearRanker):
+class RankRegressionRanker(BaseLinearRanker):
     r"""Linear ranker that regresses differences of scores inside each list.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.RankRegression`,
@@ -79,11 +79,9 @@ class RankRegressionRanker(LinearRanker):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **LinearRanker._parameter_constraints,
+        **BaseLinearRanker._parameter_constraints,
         "differences": [StrOptions({"margin", "labels"})],
     }
-    _parameter_constraints.pop("loss")
-    _compared = ({"differences": "margin"}, {"differences": "labels"})
 
     def __init__(
         self,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from sklearn.utils._param_validation import StrOptions
 
 from skrank._fit.lbfgs import LAST_DIGITS
-from skrank.linear_model._linear import LinearRanker
+from skrank.linear_model._base import BaseLinearRanker
 from skrank.losses import RankSVM
 
 
-class RankSVMRanker(LinearRanker):
+class RankSVMRanker(BaseLinearRanker):
     r"""Linear ranker that asks for a margin between better and worse rows of a list.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.RankSVM`,
@@ -81,11 +81,9 @@ class RankSVMRanker(LinearRanker):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **LinearRanker._parameter_constraints,
+        **BaseLinearRanker._parameter_constraints,
         "hinge": [StrOptions({"squared", "linear"})],
     }
-    _parameter_constraints.pop("loss")
-    _compared = ({"hinge": "squared"}, {"hinge": "linear"})
 
     def __init__(
         self,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
 
 from skrank._fit.lbfgs import LAST_DIGITS
-from skrank.linear_model._linear import LinearRanker
-from skrank.linear_model._pair_model import PairModelMixin
+from skrank.linear_model._base import BaseLinearRanker
 from skrank.losses import RaoKupper
 
 
-class RaoKupperRanker(PairModelMixin, LinearRanker):
+class RaoKupperRanker(BaseLinearRanker):
     r"""Linear ranker that maximises the likelihood of pairs and ties by Rao and Kupper.
 
     Minimises, with :math:`\ell` the loss :class:`~skrank.losses.RaoKupper`,
@@ -80,10 +78,6 @@ class RaoKupperRanker(PairModelMixin, LinearRanker):
     1.0
     """
 
-    _parameter_constraints: dict = {**LinearRanker._parameter_constraints}  # noqa: RUF012
-    _parameter_constraints.pop("loss")
-    _compared = ({},)
-
     def __init__(
         self,
         *,
@@ -109,19 +103,6 @@ class RaoKupperRanker(PairModelMixin, LinearRanker):
 
     def _loss(self):
         return RaoKupper()
-
-    def _pair_proba(self, difference):
-        odds = np.exp(self.extra_[0])  # theta - 1
-        cut = np.log1p(odds)
-        win, loss = expit(difference - cut), expit(-difference - cut)
-        # Not 1 - win - loss, which cancels; theta^2 - 1 = odds (2 + odds).
-        return win, odds * (2.0 + odds) * win * loss
-
-    def _extra_names(self):
-        return ["log(theta - 1)"]
-
-    def _approximations(self, objective):
-        return [f"theta is tie_parameter_, {self.tie_parameter_:.6g}."]
 
     @property
     def tie_parameter_(self):

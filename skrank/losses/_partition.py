@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 
 from skrank._data.checks import check_count
 from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank._kernels.partitions import geometric
+from skrank._kernels.sampling import ordered_partitions
 
 
 class Partitions(NamedTuple):
@@ -21,6 +23,69 @@ class Partitions(NamedTuple):
     def of(cls, y: Floats, lists: Lists) -> Partitions:
         """Return the ordered partitions that labels make of lists."""
         return cls(Levels(y, lists), np.argsort(lists.sizes, kind="stable"))
+
+
+class SubsetModel(NamedTuple):
+    r"""How likely a stage takes a subset S of the rows that are left.
+
+    Proportional to :math:`\delta_{|S|} \exp(\bar s_S)`, or "arithmetic"
+    :math:`\delta_{|S|}` times the mean of :math:`e^{s_i}` over S.
+
+    Parameters
+    ----------
+    arithmetic : bool
+        Which of the two.
+    log_weights : ndarray of shape (n_sizes + 1,)
+        :math:`\log \delta_m` of subsets of m = 0, 1, ... rows, up to the longest
+        list; -inf for sizes that do not occur, such as 0.
+    """
+
+    arithmetic: bool
+    log_weights: Floats
+
+    def draw(
+        self, scores: Floats, lists: Lists, n_samples: int, seed: int, place: int = 0
+    ) -> Indices:
+        """Return exact draws of the level of each row, 1 the best.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows,)
+            Scores.
+        lists : Lists
+            The lists.
+        n_samples : int
+            Number of draws.
+        seed : int
+            Where the random numbers come from.
+        place : int, default=0
+            Place of the first row: lists at other places have other random numbers.
+
+        Returns
+        -------
+        levels : ndarray of shape (n_samples, n_rows)
+            The stage at which each row is taken.
+        """
+        longest = int(lists.sizes.max())
+        return ordered_partitions(
+            scores,
+            lists.offsets,
+            self.log_weights,
+            gammaln(np.arange(longest + 1) + 1.0),
+            self.arithmetic,
+            n_samples,
+            seed,
+            place,
+        )
+
+
+def size_weights(longest: int, max_tie_size: int | None = None) -> Floats:
+    """Return log-weights of subsets of 0, ..., longest rows: 0, or -inf for none."""
+    weights = np.zeros(longest + 1)
+    weights[0] = -np.inf
+    if max_tie_size is not None:
+        weights[max_tie_size + 1 :] = -np.inf
+    return weights
 
 
 def check_tie_size(name: str, max_tie_size: Any, y: Floats, lists: Lists) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from skrank._data.lists import Floats, Lists
 from skrank._kernels.sampling import contrast
+from skrank.losses._partition import size_weights
 from skrank.losses.pmop import Prepared
 
 
@@ -114,12 +114,3 @@ class PartitionSampler(BaseEstimator):
             self.n_steps,
             *rng,
         )
-
-
-def size_weights(longest: int, max_tie_size: int | None = None) -> Floats:
-    """Return log-weights of subsets of 0, ..., longest rows: 0, or -inf for none."""
-    weights = np.zeros(longest + 1)
-    weights[0] = -np.inf
-    if max_tie_size is not None:
-        weights[max_tie_size + 1 :] = -np.inf
-    return weights

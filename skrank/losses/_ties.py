@@ -34,6 +34,7 @@ class TieLoss(Loss):
     A subclass gives the kernel's numbers, and adds what a tie costs apart from them.
     """
 
+    model = "pairs"
     # Beyond it a model is at its limit to one part in e^20 = 5e8.
     extra_limit = 20.0
 

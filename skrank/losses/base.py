@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
 from sklearn.base import BaseEstimator
 
 from skrank._data.checks import equally_long, finite_column
@@ -24,6 +28,22 @@ class Loss(BaseEstimator):
 
     Inside a loss ``scores`` and ``y`` are float64 arrays of shape (n_rows,) whose
     rows are together by list, and ``lists`` is the :class:`~skrank.Lists` they form.
+    ``extra``, the loss's own learned parameters, is an array, empty for most losses; a
+    loss without them may leave it out of its signatures.
+
+    A loss that is minus a log-likelihood says of what in ``model``; rankers then have
+    ``summary`` and the probabilities of that model. What each model needs:
+
+    "pairs"
+        Pairs of rows of a list, as if they were independent. ``pair_proba`` where two
+        rows can tie, or differences of scores do not make the logistic curve.
+    "orders"
+        Orders of the rows of a list, by Plackett and Luce. ``prepare`` returns what
+        has the fields of ``ListMLE``'s stages; ``log_constant`` where the values leave
+        a constant out.
+    "partitions"
+        Ordered partitions of the rows of a list into levels of ties. ``subset_model``,
+        the weights of what a stage can take.
 
     Examples
     --------
@@ -41,9 +61,22 @@ class Loss(BaseEstimator):
     0.125
     """
 
+    # None, "pairs", "orders" or "partitions": what the loss is a likelihood of.
+    model: str | None = None
     # The solver keeps the size of extra parameters within it; rankers say if they stop
     # there, in the words of ``at_limit``.
     extra_limit: float = np.inf
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let all losses take ``extra``, also those that leave it out.
+
+        This is the only place that tells the two kinds apart: all callers pass it.
+        """
+        super().__init_subclass__(**options)
+        for name, n_arguments in (("value_and_gradient", 4), ("hessian_product", 5)):
+            method = vars(cls).get(name)
+            if method is not None and not _takes(method, n_arguments):
+                setattr(cls, name, _taking_extra(method, n_arguments - 1))
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
         """Check all labels, and return those that ``prepare`` shall see.
@@ -109,10 +142,60 @@ class Loss(BaseEstimator):
         step = np.cbrt(np.finfo(np.float64).eps * size)
         step = step / np.where(reach > 0, reach, 1.0)
         change = lists.expand(step) * direction
-        given = () if extra is None else (extra,)
-        above = self.value_and_gradient(scores + change, prepared, lists, *given)[1]
-        below = self.value_and_gradient(scores - change, prepared, lists, *given)[1]
+        extra = np.empty(0) if extra is None else extra
+        above = self.value_and_gradient(scores + change, prepared, lists, extra)[1]
+        below = self.value_and_gradient(scores - change, prepared, lists, extra)[1]
         return (above - below) / lists.expand(2.0 * step)
+
+    def why_no_likelihood(self) -> str | None:
+        """Return why these settings are no likelihood of ``model``, or None."""
+        return None
+
+    def log_constant(self, prepared: Any, lists: Lists) -> Floats:
+        """Return what is left out of each list's log-likelihood, (n_lists,)."""
+        return np.zeros(lists.n_lists)
+
+    def pair_loss(self) -> Loss:
+        """Return the loss whose values are minus log-likelihoods of pairs."""
+        return self
+
+    def pair_proba(self, difference: Floats, extra: Floats) -> tuple[Floats, Floats]:
+        """Return the probabilities of a win and of a tie, given s_a - s_b."""
+        return special.expit(difference), np.zeros_like(difference)
+
+    def subset_model(self, extra: Floats, longest: int) -> Any:
+        """Return the model of a stage that takes some of at most ``longest`` rows."""
+        raise NotImplementedError
+
+    def extra_names(self, extra: Floats) -> list[str]:
+        """Return the names of the extra parameters, as ``summary`` shows them."""
+        return [f"extra {number}" for number in range(len(extra))]
+
+    def extra_from(self, last: Floats, start: Floats) -> Floats:
+        """Return where a warm start begins, given the last fit's extra parameters."""
+        if len(last) != len(start):
+            raise ValueError(
+                f"warm_start=True: the last fit had {len(last)} parameters of the loss "
+                f"and this one has {len(start)}. Use warm_start=False."
+            )
+        return last
+
+    def estimated(self, extra: Floats, prepared: Sequence[Any]) -> NDArray[np.bool_]:
+        """Return which extra parameters the data determine: those at no limit.
+
+        ``prepared`` is what ``prepare`` returned for each block of lists.
+        """
+        return np.abs(extra) < self.extra_limit
+
+    def why_unbounded(self, prepared: Sequence[Any]) -> str | None:
+        """Return why extra parameters have no finite best value, or None."""
+        return None
+
+    def summary_notes(
+        self, extra: Floats, blocks: Sequence[tuple[Any, Lists]]
+    ) -> list[str]:
+        """Return what a summary's reader must know, given prepared blocks of lists."""
+        return []
 
     @takes_groups
     def __call__(
@@ -149,8 +232,27 @@ class Loss(BaseEstimator):
         lists = grouping.lists
         labels = self.check_labels(grouping.gather(labels), lists)
         extra = self.extra_parameters(labels, lists)
-        given = (extra,) if len(extra) else ()
         prepared = self.prepare(labels, lists)
         scores = grouping.gather(scores)
-        values = self.value_and_gradient(scores, prepared, lists, *given)[0]
+        values = self.value_and_gradient(scores, prepared, lists, extra)[0]
         return float(np.mean(values))
+
+
+def _takes(method: Callable[..., Any], n_arguments: int) -> bool:
+    """Tell whether a method takes so many arguments by position, besides ``self``."""
+    kinds = [parameter.kind for parameter in signature(method).parameters.values()]
+    by_position = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    n_taken = sum(kind in by_position for kind in kinds)
+    return n_taken > n_arguments or Parameter.VAR_POSITIONAL in kinds
+
+
+def _taking_extra(method: Callable[..., Any], n_arguments: int) -> Callable[..., Any]:
+    """Return a method that takes one more argument, ``extra``, and ignores it."""
+
+    @wraps(method)
+    def without_extra(
+        self: Loss, *arguments: Any, extra: Floats | None = None, **named: Any
+    ) -> Any:
+        return method(self, *arguments[:n_arguments], **named)
+
+    return without_extra

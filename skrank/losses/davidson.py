@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from scipy.special import softmax
 
 from skrank._data.lists import Floats, Lists
 from skrank.losses._ties import Ratios, TieLoss, Ties, visit
@@ -60,3 +64,20 @@ class Davidson(TieLoss):
         values -= b * prepared.n_tied
         in_b = wins + np.exp(b) * ties - prepared.n_tied
         return values, gradient, in_b[:, np.newaxis]
+
+    def pair_proba(self, difference: Floats, extra: Floats) -> tuple[Floats, Floats]:
+        """Return the probabilities of a win and of a tie, given s_a - s_b."""
+        half = difference / 2
+        odds = np.stack((half, np.full_like(half, extra[0]), -half))
+        win, tie, _ = softmax(odds, axis=0)
+        return win, tie
+
+    def extra_names(self, extra: Floats) -> list[str]:
+        """Return the name of b."""
+        return ["log nu"]
+
+    def summary_notes(
+        self, extra: Floats, blocks: Sequence[tuple[Any, Lists]]
+    ) -> list[str]:
+        """Tell the parameter of ties in its natural scale."""
+        return [f"nu is tie_parameter_, {float(np.exp(extra[0])):.6g}."]

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from skrank._data.checks import check_choice
-from skrank._data.lists import Floats, Levels, Lists
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank._data.checks import check_choice, listing
+from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank._kernels.partitions import IMPOSSIBLE
-from skrank.losses._partition import Partitions, check_tie_size, geometric_likelihood
+from skrank.losses._partition import (
+    Partitions,
+    SubsetModel,
+    check_tie_size,
+    geometric_likelihood,
+    size_weights,
+)
+from skrank.losses._tie_growth import rows_of_stages, sizes_that_grow
 from skrank.losses.base import Loss
 
 TIE_WEIGHTS = ("sizes", "slope")
@@ -53,6 +63,8 @@ class DavidsonLuce(Loss):
     >>> round(DavidsonLuce()([0.0, 0.0], [1, 1], [7, 7]), 6)  # log 3
     1.098612
     """
+
+    model = "partitions"
 
     def __init__(self, tie_weights="sizes", max_tie_size=None):
         self.tie_weights = tie_weights
@@ -115,3 +127,57 @@ class DavidsonLuce(Loss):
     def n_terms(self, prepared: Partitions, lists: Lists) -> Floats:
         """Return the number of stages of each list: of its levels."""
         return prepared.levels.n_levels.astype(np.float64)
+
+    def subset_model(self, extra: Floats, longest: int) -> SubsetModel:
+        """Return the model of a stage that takes some of at most ``longest`` rows."""
+        learned = self.log_weights(extra, longest)[:longest]
+        weights = size_weights(longest, len(learned))
+        weights[1 : len(learned) + 1] = np.where(learned > IMPOSSIBLE, learned, -np.inf)
+        return SubsetModel(False, weights)
+
+    def extra_names(self, extra: Floats) -> list[str]:
+        """Return the names of the sizes of ties, or of the slope."""
+        if self.tie_weights == "slope":
+            return ["log delta slope"]
+        return [f"log delta_{size}" for size in range(2, len(extra) + 2)]
+
+    def extra_from(self, last: Floats, start: Floats) -> Floats:
+        """Return the last fit's weights of those sizes that occur in both fits."""
+        start = start.copy()
+        shared = min(len(start), len(last))
+        known = (start[:shared] > IMPOSSIBLE) & (last[:shared] > IMPOSSIBLE)
+        start[:shared][known] = last[:shared][known]
+        return start
+
+    def estimated(
+        self, extra: Floats, prepared: Sequence[Partitions]
+    ) -> NDArray[np.bool_]:
+        """Return which weights of sizes have a finite best value."""
+        determined = extra > IMPOSSIBLE
+        growing = self._growing(prepared)
+        if self.tie_weights == "sizes":
+            determined[growing - 2] = False
+        elif len(growing):
+            determined[:] = False
+        return determined
+
+    def why_unbounded(self, prepared: Sequence[Partitions]) -> str | None:
+        """Return why weights of sizes have no finite best value, or None."""
+        growing = self._growing(prepared)
+        if not len(growing):
+            return None
+        return (
+            f"Weights of ties of {listing([str(size) for size in growing])} rows grow "
+            f"without end: all stages of {growing[0]} rows or more take {growing[0]} "
+            "or more."
+        )
+
+    def _growing(self, prepared: Sequence[Partitions]) -> Indices:
+        """Return sizes of ties whose weights have no finite best value."""
+        parts = [partitions.levels for partitions in prepared]
+        taken = np.concatenate([levels.sizes for levels in parts])
+        rows = np.concatenate([rows_of_stages(levels) for levels in parts])
+        if self.tie_weights == "sizes":
+            return sizes_that_grow(taken, rows)
+        most = np.minimum(rows, self.max_tie_size or rows.max())
+        return np.unique(taken[taken > 1]) if (taken == most).all() else taken[:0]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 from sklearn.utils import check_random_state
 
 from skrank._data.checks import check_choice, check_count
@@ -14,6 +16,7 @@ from skrank._data.warnings import warn
 from skrank._kernels.listwise import plackett_luce, plackett_luce_curvature
 from skrank._kernels.marginal import marginal
 from skrank.losses.base import Loss
+from skrank.losses.ranknet import RankNet
 
 TIES = ("order", "random", "breslow", "efron", "marginal")
 STAGE_WEIGHTS = ("uniform", "position", "discount", "gain", "auto")
@@ -131,6 +134,8 @@ class ListMLE(Loss):
     >>> round(tied([0.0, 0.0, 0.0], [1, 1, 0], [7, 7, 7]), 6)  # 2 orders of 6: log 3
     1.098612
     """
+
+    model = "orders"
 
     def __init__(
         self,
@@ -270,6 +275,38 @@ class ListMLE(Loss):
         """Return the number of rows picked in each list."""
         ends = prepared.level_starts[prepared.level_offsets[:-1] + prepared.n_stages]
         return (ends - lists.starts).astype(np.float64)
+
+    def why_no_likelihood(self) -> str | None:
+        """Return why weighted stages are no likelihood, or None."""
+        if self.stage_weights == "uniform":
+            return None
+        return (
+            f"stage_weights={self.stage_weights!r} weighs stages, so that the loss is "
+            "no log-likelihood; use 'uniform'."
+        )
+
+    def log_constant(self, prepared: Stages, lists: Lists) -> Floats:
+        """Return log d! of each level of d rows that is a stage, summed by list."""
+        if self.ties not in ("efron", "breslow"):
+            return np.zeros(lists.n_lists)
+        offsets = prepared.level_offsets
+        orders = gammaln(np.diff(prepared.level_starts) + 1.0)
+        stage = np.arange(len(orders)) - np.repeat(offsets[:-1], np.diff(offsets))
+        orders[stage >= np.repeat(prepared.n_stages, np.diff(offsets))] = 0.0
+        return np.add.reduceat(orders, offsets[:-1])
+
+    def pair_loss(self) -> Loss:
+        """Return Bradley and Terry's: of two rows, which comes first."""
+        return RankNet()
+
+    def summary_notes(
+        self, extra: Floats, blocks: Sequence[tuple[Stages, Lists]]
+    ) -> list[str]:
+        """Say that the likelihood is approximate where rows are tied."""
+        # Only tied levels leave a constant out.
+        if not any(self.log_constant(*block).any() for block in blocks):
+            return []
+        return [f"Labels are tied: the likelihood is approximate (ties={self.ties!r})."]
 
 
 def grades_of(y: Floats, lists: Lists) -> tuple[Floats, NDArray[np.bool_]]:

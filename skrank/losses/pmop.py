@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -10,7 +11,13 @@ from scipy.special import gammaln, logsumexp
 from skrank._data.checks import check_choice
 from skrank._data.lists import Floats, Indices, Lists
 from skrank._kernels.partitions import arithmetic
-from skrank.losses._partition import Partitions, check_tie_size, geometric_likelihood
+from skrank.losses._partition import (
+    Partitions,
+    SubsetModel,
+    check_tie_size,
+    geometric_likelihood,
+    size_weights,
+)
 from skrank.losses.base import Loss
 
 POTENTIALS = ("arithmetic", "geometric")
@@ -76,6 +83,8 @@ class PMOP(Loss):
     1.098612
     """
 
+    model = "partitions"
+
     def __init__(self, potential="arithmetic", max_tie_size=None):
         self.potential = potential
         self.max_tie_size = max_tie_size
@@ -127,6 +136,19 @@ class PMOP(Loss):
         if self.potential == "arithmetic":
             return _visit(scores, prepared, lists, direction)[1]
         return super().hessian_product(scores, prepared, lists, direction)
+
+    def subset_model(self, extra: Floats, longest: int) -> SubsetModel:
+        """Return the model of a stage that takes some of at most ``longest`` rows."""
+        weights = size_weights(longest, self.max_tie_size)
+        return SubsetModel(self.potential == "arithmetic", weights)
+
+    def summary_notes(
+        self, extra: Floats, blocks: Sequence[tuple[Any, Lists]]
+    ) -> list[str]:
+        """Say that "arithmetic" may have other optima."""
+        if self.potential == "geometric":
+            return []
+        return ["Not convex: the errors are around the optimum that was found."]
 
 
 def _visit(

@@ -52,6 +52,8 @@ class RankNet(Loss):
     0.693147
     """
 
+    model = "pairs"
+
     def __init__(self, pair_weight=None):
         self.pair_weight = pair_weight
 
@@ -92,6 +94,14 @@ class RankNet(Loss):
     ) -> Floats:
         """Return the exact second derivative in the scores times a direction."""
         return _visit_pairs(scores, prepared, lists, direction)[1]
+
+    def why_no_likelihood(self) -> str | None:
+        """Return why weighted pairs are no likelihood, or None."""
+        return None if self.pair_weight is None else "pairs are weighted."
+
+    def pair_loss(self) -> Loss:
+        """Return the loss that counts each pair once."""
+        return RankNet()
 
 
 def _visit_pairs(

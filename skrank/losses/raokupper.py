@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from scipy.special import expit
 
 from skrank._data.lists import Floats, Lists
 from skrank.losses._ties import Ratios, TieLoss, Ties, visit
@@ -67,3 +71,21 @@ class RaoKupper(TieLoss):
         in_a = in_log_theta * (odds / theta)
         in_a -= prepared.n_tied * ((theta**2 + 1.0) / (theta * (theta + 1.0)))
         return values, gradient, in_a[:, np.newaxis]
+
+    def pair_proba(self, difference: Floats, extra: Floats) -> tuple[Floats, Floats]:
+        """Return the probabilities of a win and of a tie, given s_a - s_b."""
+        odds = np.exp(extra[0])  # theta - 1
+        cut = np.log1p(odds)
+        win, lose = expit(difference - cut), expit(-difference - cut)
+        # Not 1 - win - lose, which cancels; theta^2 - 1 = odds (2 + odds).
+        return win, odds * (2.0 + odds) * win * lose
+
+    def extra_names(self, extra: Floats) -> list[str]:
+        """Return the name of a."""
+        return ["log(theta - 1)"]
+
+    def summary_notes(
+        self, extra: Floats, blocks: Sequence[tuple[Any, Lists]]
+    ) -> list[str]:
+        """Tell the parameter of ties in its natural scale."""
+        return [f"theta is tie_parameter_, {1.0 + float(np.exp(extra[0])):.6g}."]

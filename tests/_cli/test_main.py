@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank import linear_model
 from skrank._cli.main import main
+from skrank._cli.rankers import COMPARED, compared
 from skrank.datasets import load_letor, make_ranking
 from skrank.linear_model import LinearRanker, RankNetRanker
 from skrank.metrics import (
@@ -74,7 +75,7 @@ def declared():
     return [
         (name, settings)
         for name in linear_model.__all__
-        for settings in getattr(linear_model, name)._compared
+        for settings in compared(name, getattr(linear_model, name))
     ]
 
 
@@ -210,8 +211,10 @@ def test_threads_change_nothing(run, files):
 
 def test_a_new_ranker_appears_by_itself(run, monkeypatch):
     class NewRanker(RankNetRanker):
-        _compared = ({"tol": 0.5}, {"normalize": "terms"})
+        pass
 
+    settings = ({"tol": 0.5}, {"normalize": "terms"})
+    monkeypatch.setitem(COMPARED, "NewRanker", settings)
     monkeypatch.setattr(linear_model, "NewRanker", NewRanker, raising=False)
     monkeypatch.setattr(linear_model, "__all__", [*linear_model.__all__, "NewRanker"])
     rows = table(run("--lists", 10))
@@ -220,21 +223,18 @@ def test_a_new_ranker_appears_by_itself(run, monkeypatch):
 
 
 def test_a_long_name_takes_a_line_of_its_own(run, monkeypatch):
-    class ARankerWithAName(RankNetRanker):
-        _compared = ({"normalize": "terms", "max_iter": 123456, "tol": 0.123456789},)
-
-    monkeypatch.setattr(linear_model, "RankNetRanker", ARankerWithAName)
+    settings = {"normalize": "terms", "max_iter": 123456, "tol": 0.123456789}
+    monkeypatch.setitem(COMPARED, "RankNetRanker", (settings,))
     assert "tol=0.123456789" in run("--lists", 10)
 
 
 def test_a_ranker_that_fails_shows_why_and_the_rest_go_on(run, monkeypatch):
     class Broken(LinearRanker):
-        _compared = ({},)
-
         def fit(self, X, y, groups=None):
             raise RuntimeError("no\nluck")
 
     monkeypatch.setattr(linear_model, "LinearRanker", Broken)
+    monkeypatch.setitem(COMPARED, "LinearRanker", ({},))
     out = run("--lists", 10)
     rows = table(out)
     assert rows["LinearRanker()"] == ["-"] * 5

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from skrank import Lists
+from skrank._fit.data import FitData
 from skrank._fit.lbfgs import LAST_DIGITS, minimize_by_smoothing, minimize_lbfgs
 from skrank._fit.objective import LinearObjective
 from skrank.losses import ListMLE, ListNet, Loss, RankNet, RankSVM
@@ -33,7 +34,7 @@ def problem(loss, alpha=0.1, scale=1.0, seed=0):
     lists = Lists(np.full(50, 8))
     X = scale * rng.standard_normal((lists.n_rows, 5))
     y = rng.integers(0, 3, size=lists.n_rows).astype(float)
-    return LinearObjective(X, y, lists, loss, alpha=alpha)
+    return LinearObjective(FitData(X, y, lists), loss, alpha=alpha)
 
 
 def solve(objective, **options):
@@ -82,7 +83,7 @@ def test_sums_that_overflow_are_told():
     X = np.full((20, 1), 1e308)
     X[::2] *= -1
     y = rng.permutation(20).astype(float)
-    objective = LinearObjective(X, y, Lists([20]), ListMLE(), alpha=0.1)
+    objective = LinearObjective(FitData(X, y, Lists([20])), ListMLE(), alpha=0.1)
     with (
         np.errstate(over="ignore", invalid="ignore"),
         pytest.raises(ValueError, match="not finite at zero weights"),
@@ -126,7 +127,7 @@ def test_rounding_that_is_left_of_a_gradient_is_no_failure():
         rng = np.random.default_rng(seed)
         X, y = rng.standard_normal((5, 3)), rng.permutation(5).astype(float)
         objective = LinearObjective(
-            np.r_[X, X], np.r_[y, -y], Lists([5, 5]), RankNet(), alpha=0.1
+            FitData(np.r_[X, X], np.r_[y, -y], Lists([5, 5])), RankNet(), alpha=0.1
         )
         # The root of the last digit of the value.
         assert np.abs(solve(objective).parameters).max() < 1e-7
@@ -190,7 +191,7 @@ def test_an_objective_that_is_no_number_where_the_solver_ends_is_refused(value, 
 
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((20, 3)), rng.integers(0, 3, 20).astype(float)
-    objective = LinearObjective(X, y, Lists([10, 10]), Bad(), alpha=0.1)
+    objective = LinearObjective(FitData(X, y, Lists([10, 10])), Bad(), alpha=0.1)
     options = {"tol": 1e-6, "ftol": LAST_DIGITS, "max_iter": 100}
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -202,7 +203,9 @@ def test_an_objective_that_is_no_number_where_the_solver_ends_is_refused(value, 
 def test_a_small_integer_of_numpy_is_a_number_of_iterations(kind):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 3)), rng.integers(0, 3, 60).astype(float)
-    objective = LinearObjective(X, y, Lists([20, 20, 20]), ListMLE(), alpha=1e-4)
+    objective = LinearObjective(
+        FitData(X, y, Lists([20, 20, 20])), ListMLE(), alpha=1e-4
+    )
     found, expected = (
         minimize_lbfgs(
             objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=limit
@@ -217,7 +220,9 @@ def test_the_limit_of_iterations_is_told_also_where_gradients_alone_went_on():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((200, 3)) * [1, 0.1, 3], rng.integers(0, 3, 200)
     lists = Lists(np.full(40, 5))
-    objective = LinearObjective(X, y.astype(float), lists, RankNet(), alpha=0.1)
+    objective = LinearObjective(
+        FitData(X, y.astype(float), lists), RankNet(), alpha=0.1
+    )
     options = {"tol": 1e-13, "ftol": LAST_DIGITS}
 
     def solved(max_iter):
@@ -234,7 +239,7 @@ def test_a_linear_hinge_with_next_to_no_penalty_is_near_or_says_how_near(alpha):
     X = rng.standard_normal((600, 4))
     y = np.round(2 * X @ [1.0, 0.5, 0.0, -1.0] + 0.1 * rng.standard_normal(600))
     objective = LinearObjective(
-        X, y, Lists(np.full(60, 10)), RankSVM("linear"), alpha=alpha
+        FitData(X, y, Lists(np.full(60, 10))), RankSVM("linear"), alpha=alpha
     )
     options = {"tol": 1e-6, "ftol": LAST_DIGITS}
     found = minimize_by_smoothing(objective, objective.start, max_iter=1000, **options)

@@ -5,14 +5,11 @@ import pytest
 from scipy import sparse
 from scipy.optimize import check_grad
 
-import skrank._fit.objective as objective_module
+import skrank._fit.blocks as blocks
 from skrank import Lists
-from skrank._fit.objective import (
-    LinearObjective,
-    _parts,
-    is_memory_mapped,
-    linear_scores,
-)
+from skrank._fit.blocks import is_memory_mapped, linear_scores, runs_of_blocks
+from skrank._fit.data import FitData
+from skrank._fit.objective import LinearObjective
 from skrank._kernels import gemv
 from skrank.losses import ListMLE, ListNet, Loss, RankNet
 
@@ -33,7 +30,7 @@ def data(rng):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Cut even small tables into blocks."""
-    monkeypatch.setattr(objective_module, "SMALLEST_BLOCK_BYTES", 200)
+    monkeypatch.setattr(blocks, "SMALLEST_BLOCK_BYTES", 200)
 
 
 class Shift(Loss):
@@ -77,7 +74,7 @@ def test_the_value_is_the_weighted_mean_of_the_formula(
     X, y, lists = data
     weights = rng.integers(0, 3, size=lists.n_lists) + 0.5
     objective = LinearObjective(
-        X, y, lists, loss, alpha=0.7, weights=weights, normalize=normalize
+        FitData(X, y, lists, weights=weights), loss, alpha=0.7, normalize=normalize
     )
     assert len(objective.blocks) > 3
     parameters = rng.standard_normal(len(objective.start))
@@ -96,7 +93,7 @@ def test_the_gradient_is_the_slope_of_the_value(data, rng, loss, normalize):
     X, y, lists = data
     weights = rng.random(lists.n_lists)
     objective = LinearObjective(
-        X, y, lists, loss, alpha=0.3, weights=weights, normalize=normalize
+        FitData(X, y, lists, weights=weights), loss, alpha=0.3, normalize=normalize
     )
     parameters = rng.standard_normal(len(objective.start))
     gradient = objective(parameters)[1]
@@ -112,7 +109,7 @@ def test_the_gradient_is_the_slope_of_the_value(data, rng, loss, normalize):
 
 def test_extra_parameters_start_where_the_loss_says(data):
     X, y, lists = data
-    objective = LinearObjective(X, y, lists, Shift(), alpha=0.0)
+    objective = LinearObjective(FitData(X, y, lists), Shift(), alpha=0.0)
     np.testing.assert_array_equal(objective.start, [0, 0, 0, 0, 0.5, -1.0])
 
 
@@ -148,7 +145,7 @@ def test_any_number_of_threads_gives_the_same_bits(rng, layout, loss):
     results = []
     for jobs in (1, 2, 3, 7):
         objective = LinearObjective(
-            X, y, lists, loss, alpha=0.1, rows=rows, n_jobs=jobs
+            FitData(X, y, lists, rows=rows), loss, alpha=0.1, n_jobs=jobs
         )
         assert len(objective.blocks) > 7
         assert objective.n_jobs == jobs
@@ -169,7 +166,7 @@ def test_a_fault_in_a_thread_reaches_the_caller(rng):
     lists = Lists(np.full(2000, 20))
     X = rng.standard_normal((lists.n_rows, 10))
     objective = LinearObjective(
-        X, np.zeros(lists.n_rows), lists, Faulty(), alpha=0.1, n_jobs=2
+        FitData(X, np.zeros(lists.n_rows), lists), Faulty(), alpha=0.1, n_jobs=2
     )
     with objective.running(), pytest.raises(RuntimeError, match="broken loss"):
         objective(np.zeros(10))
@@ -181,9 +178,9 @@ def test_layout_and_kind_of_x_do_not_matter(data, rng, dtype, order, small_block
     X, y, lists = data
     X = np.array(X, dtype=dtype, order=order)
     coef = rng.standard_normal(4)
-    value, gradient = LinearObjective(X, y, lists, ListMLE(), alpha=0.1)(coef)
+    value, gradient = LinearObjective(FitData(X, y, lists), ListMLE(), alpha=0.1)(coef)
     X64 = np.ascontiguousarray(X, dtype=np.float64)
-    expected = LinearObjective(X64, y, lists, ListMLE(), alpha=0.1)(coef)
+    expected = LinearObjective(FitData(X64, y, lists), ListMLE(), alpha=0.1)(coef)
     assert value == pytest.approx(expected[0], rel=1e-14)
     np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-15)
 
@@ -200,7 +197,7 @@ def test_products_by_numpy_serve_where_blas_cannot_be_called(
     for available in (True, False):
         monkeypatch.setattr(gemv, "available", available)
         objective = LinearObjective(
-            X.astype(dtype), y, lists, ListMLE(), alpha=0.1, weights=weights
+            FitData(X.astype(dtype), y, lists, weights=weights), ListMLE(), alpha=0.1
         )
         found.append(objective(coef))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-14)
@@ -247,7 +244,7 @@ def test_a_loss_that_returns_what_does_not_fit_is_told_so(data, odd, weighted, o
     X, y, lists = data
     weights = np.arange(1.0, lists.n_lists + 1) if weighted else None
     objective = LinearObjective(
-        np.array(X, order=order), y, lists, Odd(), alpha=0.1, weights=weights
+        FitData(np.array(X, order=order), y, lists, weights=weights), Odd(), alpha=0.1
     )
     with pytest.raises(ValueError, match="one value for each of 12 lists"):
         objective(np.zeros(4))
@@ -260,7 +257,7 @@ def test_derivatives_in_extra_parameters_that_do_not_fit_are_told(data):
             return (*rest, of_extra[:, :1])
 
     X, y, lists = data
-    objective = LinearObjective(X, y, lists, Odd(), alpha=0.1)
+    objective = LinearObjective(FitData(X, y, lists), Odd(), alpha=0.1)
     with pytest.raises(ValueError, match="2 parameters for each of 12 lists"):
         objective(objective.start)
 
@@ -274,7 +271,9 @@ def test_a_loss_must_return_real_numbers(data, kind, order):
             return values, slope.astype(kind)
 
     X, y, lists = data
-    objective = LinearObjective(np.array(X, order=order), y, lists, Odd(), alpha=0.1)
+    objective = LinearObjective(
+        FitData(np.array(X, order=order), y, lists), Odd(), alpha=0.1
+    )
     with pytest.raises(TypeError, match="Cannot cast"):
         objective(np.zeros(4))
 
@@ -294,7 +293,9 @@ def test_a_loss_may_return_any_kind_of_gradient(data, rng, kind):
     coef = rng.standard_normal(4)
     for weights in (None, rng.random(lists.n_lists)):
         found, expected = (
-            LinearObjective(X, y, lists, loss, alpha=0.1, weights=weights)(coef)
+            LinearObjective(FitData(X, y, lists, weights=weights), loss, alpha=0.1)(
+                coef
+            )
             for loss in (Odd(), ListNet())
         )
         assert found[0] == pytest.approx(expected[0], rel=1e-14)
@@ -303,7 +304,7 @@ def test_a_loss_may_return_any_kind_of_gradient(data, rng, kind):
 
 def test_parts_are_all_blocks_once_and_end_in_single_ones():
     for n_blocks in (1, 2, 15, 16, 17, 300):
-        parts = _parts(n_blocks)
+        parts = runs_of_blocks(n_blocks)
         together = [number for part in parts for number in range(n_blocks)[part]]
         assert together == list(range(n_blocks))
         assert parts[-1].stop - parts[-1].start == 1
@@ -320,10 +321,12 @@ def test_sparse_equals_dense(rng, n_features, small_blocks):
     X = sparse_rows(rng, lists.n_rows, n_features, density=2 / n_features)
     y = rng.integers(0, 3, size=lists.n_rows).astype(float)
     coef = rng.standard_normal(n_features)
-    objective = LinearObjective(X, y, lists, ListMLE(), alpha=0.1)
+    objective = LinearObjective(FitData(X, y, lists), ListMLE(), alpha=0.1)
     assert objective.product_at_end == (n_features == 4000)
     value, gradient = objective(coef)
-    expected = LinearObjective(X.toarray(), y, lists, ListMLE(), alpha=0.1)(coef)
+    expected = LinearObjective(FitData(X.toarray(), y, lists), ListMLE(), alpha=0.1)(
+        coef
+    )
     assert value == pytest.approx(expected[0], rel=1e-14)
     np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-14)
 
@@ -331,7 +334,7 @@ def test_sparse_equals_dense(rng, n_features, small_blocks):
 def test_sparse_blocks_share_the_memory_of_x(rng, small_blocks):
     lists = Lists([4] * 40)
     X = sparse_rows(rng, 160, 9, density=0.4)
-    objective = LinearObjective(X, np.zeros(160), lists, ListNet(), alpha=0.1)
+    objective = LinearObjective(FitData(X, np.zeros(160), lists), ListNet(), alpha=0.1)
     assert len(objective.blocks) > 3
     for block in objective.blocks:
         for view in (block.X, block.X_transposed):
@@ -347,16 +350,18 @@ def test_rows_elsewhere_are_gathered_block_by_block(data, rng, small_blocks):
     coef = rng.standard_normal(4)
     for kind in (np.float64, np.float32):
         apart = LinearObjective(
-            shuffled.astype(kind), y, lists, ListMLE(), alpha=0.1, rows=rows
+            FitData(shuffled.astype(kind), y, lists, rows=rows), ListMLE(), alpha=0.1
         )(coef)
-        together = LinearObjective(X.astype(kind), y, lists, ListMLE(), alpha=0.1)(coef)
+        together = LinearObjective(
+            FitData(X.astype(kind), y, lists), ListMLE(), alpha=0.1
+        )(coef)
         assert apart[0] == together[0]
         np.testing.assert_array_equal(apart[1], together[1])
 
 
 def test_blocks_hold_whole_lists_and_all_rows(data, small_blocks):
     X, y, lists = data
-    objective = LinearObjective(X, y, lists, ListMLE(), alpha=0.1)
+    objective = LinearObjective(FitData(X, y, lists), ListMLE(), alpha=0.1)
     assert [block.start for block in objective.blocks[1:]] == [
         block.stop for block in objective.blocks[:-1]
     ]
@@ -376,8 +381,10 @@ def test_the_gradient_of_constant_features_is_that_of_the_penalty_alone(data, rn
     X, y, lists = data
     constant = np.array([False, True, False, True])
     coef = rng.standard_normal(4)
-    plain = LinearObjective(X, y, lists, ListMLE(), alpha=0.3)(coef)
-    masked = LinearObjective(X, y, lists, ListMLE(), alpha=0.3, constant=constant)(coef)
+    plain = LinearObjective(FitData(X, y, lists), ListMLE(), alpha=0.3)(coef)
+    masked = LinearObjective(
+        FitData(X, y, lists, constant=constant), ListMLE(), alpha=0.3
+    )(coef)
     assert masked[0] == plain[0]
     np.testing.assert_array_equal(masked[1][~constant], plain[1][~constant])
     np.testing.assert_array_equal(masked[1][constant], 0.3 * coef[constant])
@@ -388,7 +395,7 @@ def test_the_spread_is_the_mean_range_inside_lists_where_features_differ(data, d
     X, y, lists = data
     scales = np.array([1e-3, 1.0, 2.0, 1e4])
     X = (X * scales).astype(dtype)
-    spread = LinearObjective(X, y, lists, ListMLE(), alpha=0.1).spread()
+    spread = LinearObjective(FitData(X, y, lists), ListMLE(), alpha=0.1).spread()
     parts = np.split(X.astype(float), lists.starts[1:])
     ranges = np.mean([np.ptp(part, axis=0) for part in parts], axis=0)
     middle = np.median(ranges)
@@ -401,11 +408,11 @@ def test_the_spread_of_features_that_show_none_is_the_median(data):
     X, y, lists = data
     X = X * [1.0, 1.0, 0.0, 1e300]
     X[:2, 3] = 1.7e308, -1.7e308  # a range beyond floats
-    spread = LinearObjective(X, y, lists, ListMLE(), alpha=0.1).spread()
+    spread = LinearObjective(FitData(X, y, lists), ListMLE(), alpha=0.1).spread()
     assert spread[2] == spread[3] == spread[0]
     X[:] = 0.0
     np.testing.assert_array_equal(
-        LinearObjective(X, y, lists, ListMLE(), alpha=0.1).spread(), 1.0
+        LinearObjective(FitData(X, y, lists), ListMLE(), alpha=0.1).spread(), 1.0
     )
 
 
@@ -413,7 +420,9 @@ def test_the_spread_of_sparse_features_is_their_mean_size(rng):
     X = rng.standard_normal((60, 3)) * [1e-3, 1.0, 1e4]
     X[rng.random(X.shape) < 0.5] = 0.0
     objective = LinearObjective(
-        sparse.csr_array(X), np.zeros(60), Lists([20] * 3), ListMLE(), alpha=0.1
+        FitData(sparse.csr_array(X), np.zeros(60), Lists([20] * 3)),
+        ListMLE(),
+        alpha=0.1,
     )
     size = np.abs(X).mean(axis=0)
     expected = [10 * size[0], size[1], size[2] / 10]
@@ -426,7 +435,9 @@ def test_rounding_bounds_what_remains_of_gradients_that_cancel(data, rng, dtype)
     order = rng.permutation(lists.n_rows).astype(float)
     twice = Lists(np.tile(lists.sizes, 2))
     objective = LinearObjective(
-        np.r_[X, X].astype(dtype), np.r_[order, -order], twice, RankNet(), alpha=0.0
+        FitData(np.r_[X, X].astype(dtype), np.r_[order, -order], twice),
+        RankNet(),
+        alpha=0.0,
     )
     gradient = np.abs(objective(np.zeros(4))[1])
     bound = objective.rounding(np.zeros(4))
@@ -437,7 +448,7 @@ def test_rounding_bounds_what_remains_of_gradients_that_cancel(data, rng, dtype)
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_scores_are_the_product_in_float64(data, rng, kind, dtype, monkeypatch):
-    monkeypatch.setattr(objective_module, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 100)
     X = data[0].astype(dtype)
     coef = rng.standard_normal(4)
     scores = linear_scores(kind(X), coef)

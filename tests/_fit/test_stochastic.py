@@ -6,8 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import minimize
 
-import skrank._fit.objective
+import skrank._fit.blocks
 from skrank import Lists
+from skrank._fit.data import FitData
+from skrank._fit.objective import LinearObjective
 from skrank._fit.stochastic import SampledObjective, ascend
 from skrank._probability.partitions import SubsetModel
 from skrank.losses import PMOP
@@ -49,20 +51,22 @@ def problem():
 def objective(problem, rule="gibbs", n_steps=1, **settings):
     X, y, lists, weights = problem
     settings = {"alpha": ALPHA, "weights": weights, "seed": 3} | settings
-    return SampledObjective(
+    data = FitData(
         settings.pop("X", X),
         y,
         lists,
-        PMOP("geometric"),
-        sampler=PartitionSampler(rule, n_steps),
-        **settings,
+        settings.pop("weights"),
+        settings.pop("rows", None),
     )
+    seed = settings.pop("seed")
+    exact_objective = LinearObjective(data, PMOP("geometric"), **settings)
+    return SampledObjective(exact_objective, PartitionSampler(rule, n_steps), seed)
 
 
 def climb(objective, **settings):
     settings = {"learning_rate": 0.1, "max_iter": 20, "seed": 0} | settings
     rng = np.random.RandomState(settings.pop("seed"))
-    start = np.zeros(objective.n_features)
+    start = objective.objective.start
     return ascend(objective, start, random_state=rng, **settings)
 
 
@@ -92,8 +96,8 @@ def test_a_thousand_passes_come_within_one_percent_of_the_optimum(
 
 @pytest.mark.parametrize("batch_size", [None, 7])
 def test_results_depend_on_seeds_alone(problem, batch_size, monkeypatch):
-    monkeypatch.setattr(skrank._fit.objective, "SMALLEST_BLOCK_BYTES", 2**9)
-    assert len(objective(problem)._parts) > 10
+    monkeypatch.setattr(skrank._fit.blocks, "SMALLEST_BLOCK_BYTES", 2**9)
+    assert len(objective(problem).objective._parts) > 10
 
     def fit(n_jobs=1, seed=3, order=0):
         drawn = objective(problem, n_jobs=n_jobs, seed=seed)
@@ -136,7 +140,7 @@ def test_a_draw_of_all_batches_adds_up_to_the_draw_of_all_lists(problem, normali
     batches = whole.batches(64, np.random.RandomState(0))
     assert len(batches) == -(-np.sum(problem[3] > 0) // 64)
     coef = np.array([0.5, 0.0, -0.3, 0.2])
-    means = np.mean([b.factor * b.objective.draw(coef, 0) for b in batches], axis=0)
+    means = np.mean([b.factor * b.draws.draw(coef, 0) for b in batches], axis=0)
     X, y, _, weights = problem
     expected = X.T @ exact(X @ coef, y, weights)[1]
     expected /= LENGTH if normalize == "size" else 1.0

@@ -5,8 +5,10 @@ import pytest
 from scipy import sparse
 
 from skrank import Lists
+from skrank._fit.data import FitData
+from skrank._fit.derivatives import derivatives
 from skrank._fit.objective import LinearObjective
-from skrank._probability.covariance import derivatives, estimate
+from skrank._probability.covariance import estimate
 from skrank.losses import ListMLE, Loss, RankNet
 
 SIZES = [3, 1, 5, 4, 2]
@@ -47,10 +49,12 @@ def data(seed=0, n_features=3):
     return rng.standard_normal((n_rows, n_features)), rng.integers(0, 3, n_rows) * 1.0
 
 
-def objective_of(loss, alpha=0.2, X=None, **options):
+def objective_of(loss, alpha=0.2, X=None, *, weights=None, rows=None, **options):
     given, y = data()
     X = given if X is None else X
-    return LinearObjective(X, y, Lists(SIZES), loss, alpha=alpha, **options)
+    return LinearObjective(
+        FitData(X, y, Lists(SIZES), weights, rows), loss, alpha=alpha, **options
+    )
 
 
 LOSSES = [ListMLE(), ListMLE("breslow"), RankNet(), RankNet("gain"), TiedPairs()]
@@ -84,7 +88,9 @@ def test_the_meat_adds_the_squares_of_single_lists(loss):
     expected = 0.0
     for first, last in zip(np.cumsum([0, *SIZES[:-1]]), np.cumsum(SIZES), strict=True):
         rows = slice(first, last)
-        alone = LinearObjective(X[rows], y[rows], Lists([last - first]), loss, alpha=0)
+        alone = LinearObjective(
+            FitData(X[rows], y[rows], Lists([last - first])), loss, alpha=0
+        )
         gradient = alone(point)[1] / 5
         expected = expected + np.outer(gradient, gradient)
     found = derivatives(objective, point)

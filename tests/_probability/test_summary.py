@@ -24,7 +24,6 @@ from skrank import (
     RankNetRanker,
     RaoKupperRanker,
 )
-from skrank.linear_model._pair_model import PairModelMixin
 from skrank.losses import Loss
 
 EXACT = {"alpha": 0, "tol": 1e-12, "ftol": 0.0, "max_iter": 5000}
@@ -325,6 +324,8 @@ def test_counts_as_weights_are_repeated_lists_for_model_based_errors():
 class DavidsonOfTwo(Loss):
     """Davidson's model of lists of two rows; b, the log of nu, is learned."""
 
+    model = "pairs"
+
     def prepare(self, y, lists):
         first, second = y.reshape(-1, 2).T
         return np.column_stack((first > second, first < second, first == second))
@@ -340,20 +341,18 @@ class DavidsonOfTwo(Loss):
         gradient = slope[:, :2] + slope[:, 2:] / 2
         return values, gradient.ravel(), slope[:, 2:]
 
-
-class OwnDavidsonRanker(PairModelMixin, LinearRanker):
-    def _extra_names(self):
+    def extra_names(self, extra):
         return ["log nu"]
 
-    def _pair_proba(self, difference):
-        tie = self.extra_[0] + difference / 2
+    def pair_proba(self, difference, extra):
+        tie = extra[0] + difference / 2
         logits = np.column_stack((difference, tie, np.zeros_like(tie)))
         return softmax(logits, axis=1)[:, :2].T
 
 
 def test_a_model_with_a_tie_parameter_plugs_in():
     X, y, groups = graded(n_lists=150, size=2, n_grades=3)
-    ranker = OwnDavidsonRanker(DavidsonOfTwo(), **EXACT)
+    ranker = LinearRanker(DavidsonOfTwo(), **EXACT)
     summary = summary_of(ranker, X, y, groups)
     # Three alternatives a pair; a tie's features are the mean of the two rows.
     rows = np.stack((X[::2], X[1::2], (X[::2] + X[1::2]) / 2), axis=1)

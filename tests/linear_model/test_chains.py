@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import skrank._fit.objective
+import skrank._fit.blocks
 from skrank import PMOPRanker, with_groups
 from skrank.datasets import make_ranking
 from skrank.losses import PMOP
@@ -45,7 +45,7 @@ def test_the_paper_s_settings_come_within_one_percent_of_the_optimum(
 
 
 def test_fits_depend_on_the_seed_but_not_on_threads(data, monkeypatch):
-    monkeypatch.setattr(skrank._fit.objective, "SMALLEST_BLOCK_BYTES", 2**10)
+    monkeypatch.setattr(skrank._fit.blocks, "SMALLEST_BLOCK_BYTES", 2**10)
     X, y, groups = data
     for batch_size in (None, 20):
         first = chain(batch_size=batch_size).fit(X, y, groups).coef_

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from skrank import DavidsonLuceRanker
-from skrank.linear_model._davidsonluce import sizes_that_grow
+from skrank.losses._tie_growth import sizes_that_grow
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 

@@ -1,0 +1,240 @@
+r"""How an objective curves at the end of a fit, and where it falls for ever.
+
+The algebra, in the units of :class:`~skrank._fit.objective.LinearObjective`. With
+:math:`\theta = [w, e]`, list weights :math:`v_q`, their sum V and divisors
+:math:`m_q`, the fit minimises
+
+.. math::
+
+    F(\theta) = \sum_q c_q \ell_q(\theta) + \frac{\alpha}{2} \|w\|^2,
+    \qquad c_q = \frac{v_q}{V m_q}.
+
+:math:`g_q` is the gradient of :math:`\ell_q`, in w :math:`X_q^T` times the gradient in
+the scores. Then
+
+.. math::
+
+    H = \sum_q c_q \nabla^2 \ell_q, \qquad J = \sum_q c_q^2\, g_q g_q^T, \qquad
+    A = \mathrm{diag}(\alpha, \ldots, \alpha, 0, \ldots, 0).
+
+The curvature of the objective is H + A.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from skrank._data.lists import Floats
+from skrank._fit.derivatives import Derivatives, derivatives, score_range
+from skrank._fit.objective import LinearObjective
+
+# Relative eigenvalue of the correlations of features inside lists below which they
+# are taken as exactly dependent: differences of gradients do not see less.
+COLLINEAR = 1e-10
+# Share of a feature's own length below which a direction does not involve it.
+INVOLVED = 1e-5
+FLAT = 1e-10  # relative curvature that rounding alone can give
+FAR = 150.0  # range of scores at which losses have become straight
+# A step that moves no two rows of a list further apart than this is no sign of trouble.
+SMALL_MOVE = 0.05
+# The loss rises this much slower one way than the other: it does not rise at all.
+RECEDES = 1e-4
+
+
+class Curvature(NamedTuple):
+    """The curvature of an objective along what its data determine.
+
+    Attributes
+    ----------
+    derivatives : Derivatives
+        In the P free parameters.
+    basis : ndarray of shape (P, r)
+        Directions that the data determine; along each the objective curves about
+        alike.
+    hessian, meat : ndarray of shape (r, r)
+        H and J along the basis.
+    inverse : ndarray of shape (r, r)
+        Of H + A along the basis, with eigenvalues of at least what rounding leaves.
+    step : ndarray of shape (P,)
+        The Newton step to the minimum.
+    constant : ndarray of bool of shape (p,)
+        Features without any variation inside lists.
+    collinear : list of ndarray of shape (p,)
+        Weights of features, each a sum that is constant inside every list.
+    separating : ndarray of shape (P,) or None
+        Where the objective never rises in some direction: each parameter's part in
+        it, times its feature's spread, the largest 1.
+    curved : bool
+        Whether the objective is curved upwards wherever the data can tell.
+    """
+
+    derivatives: Derivatives
+    basis: Floats
+    hessian: Floats
+    meat: Floats
+    inverse: Floats
+    step: Floats
+    constant: np.ndarray
+    collinear: list[Floats]
+    separating: Floats | None
+    curved: bool
+
+
+def curvature(
+    whole: LinearObjective, parameters: Floats, free: np.ndarray | None = None
+) -> Curvature:
+    """Return how an objective curves at some parameters.
+
+    Only ``free`` parameters count; None takes all. Weights are always free, other
+    parameters are where they are at no limit of the model.
+    """
+    with whole.running():  # BLAS threads would stall on products of blocks
+        found = derivatives(whole, parameters)
+    objective: LinearObjective | _Held = whole
+    if free is not None:
+        objective, parameters = _Held(whole, parameters, free), parameters[free]
+        found = found._replace(
+            gradient=found.gradient[free],
+            hessian=found.hessian[np.ix_(free, free)],
+            meat=found.meat[np.ix_(free, free)],
+        )
+    p, alpha = objective.n_features, objective.alpha
+    penalty = np.zeros(len(parameters))
+    penalty[:p] = alpha
+    constant, dependent, basis = _estimable(found.gram)
+    if alpha > 0:
+        # The penalty tells even dependent features apart.
+        basis = np.eye(p)[:, ~constant]
+    basis = _scaled(basis, found.hessian, penalty)
+    H = basis.T @ found.hessian @ basis
+    J = basis.T @ found.meat @ basis
+    values, vectors = np.linalg.eigh(H + (basis.T * penalty) @ basis)
+    largest = np.max(np.abs(values), initial=0.0)
+    floored = np.maximum(values, FLAT * largest) if largest > 0 else np.ones(len(H))
+    scaled = vectors / floored
+    step = -basis @ (scaled @ (vectors.T @ (basis.T @ found.gradient)))
+    separating = None
+    if alpha == 0 and len(values):
+        separating = _recession(
+            objective, parameters, step, basis @ vectors[:, 0], values[0], largest
+        )
+    if separating is not None:
+        separating[:p] *= np.sqrt(np.diag(found.gram))
+        separating = np.abs(separating) / np.max(np.abs(separating))
+    return Curvature(
+        found,
+        basis,
+        H,
+        J,
+        scaled @ vectors.T,
+        step,
+        constant,
+        dependent,
+        separating,
+        bool((values > 0).all()),
+    )
+
+
+def _scaled(basis: Floats, hessian: Floats, penalty: Floats) -> Floats:
+    """Return a basis of weights and extra parameters of about the same curvature."""
+    n_weights, n_extra = basis.shape[1], len(hessian) - len(basis)
+    basis = linalg.block_diag(basis, np.eye(n_extra))
+    curves = np.diag(basis.T @ (hessian + np.diag(penalty)) @ basis).copy()
+    if n_weights and not penalty.any():
+        # Weights compare already; extra parameters are brought to the same size.
+        curves[:n_weights] = curves[:n_weights].mean()
+        curves /= curves[0] if curves[0] > 0 else 1.0
+    basis /= np.sqrt(np.where(curves > 0, curves, 1.0))
+    return basis
+
+
+class _Held:
+    """An objective whose parameters that are not free stay where they are."""
+
+    def __init__(
+        self, objective: LinearObjective, parameters: Floats, free: np.ndarray
+    ) -> None:
+        self.objective, self.parameters, self.free = objective, parameters, free
+        self.n_features, self.alpha = objective.n_features, objective.alpha
+        self.blocks = objective.blocks
+
+    def __call__(self, parameters: Floats) -> tuple[float, Floats]:
+        """Return the value, and the gradient in the free parameters."""
+        whole = self.parameters.copy()
+        whole[self.free] = parameters
+        value, gradient = self.objective(whole)
+        return value, gradient[self.free]
+
+
+def _estimable(gram: Floats) -> tuple[np.ndarray, list[Floats], Floats]:
+    """Return constant features, dependent sums, and a basis (p, r) of the rest.
+
+    The basis makes the features' products the identity, so that curvatures along it
+    compare.
+    """
+    length = np.sqrt(np.diag(gram))
+    constant = length == 0
+    varied = np.flatnonzero(~constant)
+    scale = length[varied]
+    values, vectors = np.linalg.eigh(
+        gram[np.ix_(varied, varied)] / np.outer(scale, scale)
+    )
+    small = values <= COLLINEAR
+    basis = np.zeros((len(length), int((~small).sum())))
+    basis[varied] = vectors[:, ~small] / np.sqrt(values[~small]) / scale[:, None]
+    dependent = []
+    for row in _echelon(vectors[:, small].T.copy()):
+        direction = np.zeros(len(length))
+        direction[varied] = row / scale
+        dependent.append(direction / np.max(np.abs(direction)))
+    return constant, dependent, basis
+
+
+def _echelon(rows: Floats) -> Floats:
+    """Return rows that span the same space, each with a column of its own."""
+    for number in range(len(rows)):
+        at, pivot = divmod(int(np.argmax(np.abs(rows[number:]))), rows.shape[1])
+        rows[[number, number + at]] = rows[[number + at, number]]
+        rows[number] /= rows[number, pivot]
+        others = np.arange(len(rows)) != number
+        rows[others] -= np.outer(rows[others, pivot], rows[number])
+    rows[np.abs(rows) < INVOLVED] = 0.0
+    return rows
+
+
+def _recession(
+    objective: LinearObjective | _Held,
+    parameters: Floats,
+    step: Floats,
+    flattest: Floats,
+    smallest: float,
+    largest: float,
+) -> Floats | None:
+    """Return a direction, up to its sign, in which the objective never rises, or None.
+
+    Where lists are separated the curvature and the gradient fade alike, so that the
+    Newton step stays of the size of the gap however long the solver runs; or both
+    have vanished, and the flattest direction or the coefficients' own is meant.
+    """
+    p = objective.n_features
+    candidates = []
+    if score_range(objective, step[:p]) > SMALL_MOVE:
+        candidates += [step, flattest]
+    if smallest <= FLAT * largest:
+        candidates += [flattest, parameters]
+    for direction in candidates:
+        reach = score_range(objective, direction[:p])
+        if reach == 0:
+            continue
+        far = direction * (FAR / reach)
+        slopes = [
+            objective(parameters + 2.0 * way * far)[0]
+            - objective(parameters + way * far)[0]
+            for way in (1.0, -1.0)
+        ]
+        if min(slopes) < RECEDES * max(slopes):
+            return direction.copy()
+    return None

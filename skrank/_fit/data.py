@@ -1,0 +1,167 @@
+"""The checked data of a fit: features, labels, lists and their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skrank._data.checks import finite_column, refuse_masked
+from skrank._data.grouping import Grouping, group_rows, list_weights
+from skrank._data.groups import find_groups
+from skrank._data.lists import Floats, Indices, Lists
+from skrank._fit.blocks import is_memory_mapped, linear_scores
+
+FLOATS = [np.float64, np.float32]  # kinds of numbers that stay as they are
+
+
+@dataclass(frozen=True, slots=True)
+class FitData:
+    """Rows with labels, in lists; made by :func:`check_data`.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array of shape (n_rows, n_features)
+        float64 or float32 features.
+    y : ndarray of shape (n_rows,)
+        Labels in the order of the lists.
+    lists : Lists
+        The lists.
+    weights : ndarray of shape (n_lists,) or None
+        List weights; None counts each list once.
+    rows : ndarray of shape (n_rows,) or None
+        Row of ``X`` at each place in the order of the lists; None where the rows of
+        ``X`` are in that order.
+    constant : ndarray of bool of shape (n_features,) or None
+        Features that cannot rank, whose gradient is rounding alone: fits set it to 0.
+    grouping : Grouping or None
+        The labels of the lists.
+    """
+
+    X: Any
+    y: Floats
+    lists: Lists
+    weights: Floats | None = None
+    rows: Indices | None = None
+    constant: NDArray[np.bool_] | None = None
+    grouping: Grouping | None = None
+
+    def gathered(self) -> FitData:
+        """Return the data with the rows of each list together in memory.
+
+        A memory map is left as it is, and gathered block by block.
+        """
+        if self.rows is None or is_memory_mapped(self.X):
+            return self
+        return replace(self, X=self.X[self.rows], rows=None)
+
+    def part(self, chosen: Indices) -> FitData:
+        """Return the data of some lists; X is copied only where it is sparse."""
+        lists = Lists(self.lists.sizes[chosen])
+        places = np.arange(lists.n_rows) + lists.expand(
+            self.lists.starts[chosen] - lists.starts
+        )
+        weights = None if self.weights is None else self.weights[chosen]
+        rows = places if self.rows is None else self.rows[places]
+        X: Any = self.X
+        if sparse.issparse(X):
+            X, rows = X[rows], None
+        return FitData(X, self.y[places], lists, weights, rows, self.constant)
+
+    def list_weights(self) -> Floats:
+        """Return the weight of each list, 1 where there are none."""
+        return np.ones(len(self.lists)) if self.weights is None else self.weights
+
+    def scores(self, coef: Floats) -> Floats:
+        """Return ``X @ coef`` in the order of the lists."""
+        scores = linear_scores(self.X, coef)
+        return scores if self.rows is None else scores[self.rows]
+
+    def scatter(self, values: Floats) -> Floats:
+        """Return values in the order of the lists as values in row order."""
+        assert self.grouping is not None
+        return self.grouping.scatter(values)
+
+
+def check_data(
+    ranker: Any,
+    X: Any,
+    y: Any,
+    groups: Any,
+    sample_weight: Any = None,
+    *,
+    method: str,
+    reset: bool = False,
+) -> FitData:
+    """Check the data that a method of a ranker was given, and find its lists.
+
+    Parameters
+    ----------
+    ranker : estimator
+        The ranker, whose name and features messages and checks use.
+    X, y, groups, sample_weight : array-like
+        As documented in ``fit`` of the rankers.
+    method : str
+        Name of the method, for messages.
+    reset : bool, default=False
+        Learn number and names of the features, as ``fit`` does; else compare them
+        with those of the fit.
+
+    Returns
+    -------
+    data : FitData
+        ``X`` as it was given, but for its kind of numbers.
+
+    Raises
+    ------
+    NotFittedError
+        If the ranker has to be fitted and is not.
+    ValueError
+        As documented in ``fit`` of the rankers.
+    """
+    if not reset:
+        check_is_fitted(ranker)
+    groups = find_groups(y, groups, f"{type(ranker).__name__}.{method}")
+    refuse_masked(X, "X")
+    refuse_masked(y, "y")
+    X, y = validate_data(
+        ranker,
+        X,
+        y,
+        accept_sparse="csr",
+        accept_large_sparse=True,
+        dtype=FLOATS,
+        reset=reset,
+    )
+    grouping = group_rows(groups, len(y))
+    weights = list_weights(sample_weight, grouping)
+    labels = grouping.gather(finite_column(y, "y"))
+    return FitData(X, labels, grouping.lists, weights, grouping.rows, grouping=grouping)
+
+
+def check_features(ranker: Any, X: Any) -> Any:
+    """Check features for a fitted ranker, and return them in their kind of numbers."""
+    check_is_fitted(ranker)
+    refuse_masked(X, "X")
+    return validate_data(
+        ranker,
+        X,
+        accept_sparse="csr",
+        accept_large_sparse=True,
+        dtype=FLOATS,
+        reset=False,
+    )
+
+
+def scores_of_lists(
+    ranker: Any, X: Any, groups: Any, method: str
+) -> tuple[Floats, Grouping]:
+    """Return scores of a ranker in the order of the lists, and the lists."""
+    groups = find_groups(X, groups, f"{type(ranker).__name__}.{method}")
+    scores = ranker.predict(X)
+    grouping = group_rows(groups, len(scores))
+    return grouping.gather(scores), grouping

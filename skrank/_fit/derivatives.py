@@ -1,0 +1,142 @@
+"""First and second derivatives of an objective in its parameters."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from scipy import sparse
+
+from skrank._data.checks import LARGEST_SQUARED
+from skrank._data.lists import Floats, Lists
+from skrank._fit.blocks import Block
+from skrank._fit.objective import LinearObjective
+
+
+class Derivatives(NamedTuple):
+    """What a fit's covariances are made of; P parameters, p of them weights.
+
+    Attributes
+    ----------
+    gradient : ndarray of shape (P,)
+        Of the whole objective, penalty and all.
+    hessian, meat : ndarray of shape (P, P)
+        H and J of :mod:`skrank._fit.curvature`, both without the penalty.
+    gram : ndarray of shape (p, p)
+        Products of the features about their means inside lists, over the lists that
+        have a gradient.
+    n_lists : int
+        Number of lists that have a gradient.
+    """
+
+    gradient: Floats
+    hessian: Floats
+    meat: Floats
+    gram: Floats
+    n_lists: int
+
+
+def derivatives(objective: LinearObjective, parameters: Floats) -> Derivatives:
+    """Return the first and second derivatives of an objective, block by block.
+
+    The Hessian takes one product ``loss.hessian_product`` a feature, and central
+    differences in each extra parameter; no matrix of n by n rows is ever made. Raises
+    ValueError where products of features would leave the range of float64.
+    """
+    p, n_parameters = objective.n_features, len(parameters)
+    gradient = np.zeros(n_parameters)
+    hessian = np.zeros((n_parameters, n_parameters))
+    meat = np.zeros((n_parameters, n_parameters))
+    gram = np.zeros((p, p))
+    size = np.zeros(p)
+    n_lists = 0
+    for block in objective.blocks:
+        scores, centred = _scores_and_features(block, parameters[:p])
+        np.maximum(size, np.max(np.abs(centred), axis=0), out=size)
+        if np.max(size) > LARGEST_SQUARED:
+            _refuse_size(int(np.argmax(size)), "large")
+        rows, lists = np.ascontiguousarray(centred.T), block.lists
+        extra = parameters[p:]
+        loss, prepared = objective.loss, block.prepared
+        result = loss.value_and_gradient(scores, prepared, lists, extra)
+        own = np.add.reduceat(centred * result[1][:, None], lists.starts, axis=0)
+        if len(extra):
+            own = np.hstack((own, result[2]))
+        own *= block.factors[:, None]
+        gradient += own.sum(axis=0)
+        meat += own.T @ own
+        informed = (lists.max(np.abs(result[1])) > 0) & (block.factors > 0)
+        n_lists += int(informed.sum())
+        gram += rows @ (centred * lists.expand(informed)[:, None])
+        products = np.empty_like(rows)
+        for column, direction in zip(products, rows, strict=True):
+            column[:] = loss.hessian_product(scores, prepared, lists, direction, extra)
+        products *= lists.expand(block.factors)
+        hessian[:p, :p] += rows @ products.T
+        for number in range(len(extra)):
+            _add_extra(hessian, number, objective, block, scores, rows, extra)
+    small = (size > 0) & (size < 1.0 / LARGEST_SQUARED)
+    if small.any():
+        _refuse_size(int(np.argmax(small)), "small")
+    gradient[:p] += objective.alpha * parameters[:p]
+    # Differences in the extra parameters give the columns; products are symmetric.
+    hessian[p:, :p] = hessian[:p, p:].T
+    hessian = (hessian + hessian.T) / 2
+    return Derivatives(gradient, hessian, meat, gram, n_lists)
+
+
+def _refuse_size(column: int, size: str) -> NoReturn:
+    raise ValueError(
+        f"X has a feature so {size} (column {column}) that products of features are "
+        "no float64 numbers, and so there are no standard errors. Scale X, for example "
+        "with StandardScaler."
+    )
+
+
+def _scores_and_features(block: Block, coef: Floats) -> tuple[Floats, Floats]:
+    """Return a block's features about their means inside lists, and their scores.
+
+    Losses do not depend on a list's mean score, but differences lose digits to it.
+    """
+    X = block.features(None)[0]
+    X = X.toarray() if sparse.issparse(X) else X
+    X = np.asarray(X, dtype=np.float64)
+    lists = block.lists
+    # The first row out first, so that what is constant is exactly 0.
+    centred = X - lists.expand(X[lists.starts])
+    means = np.add.reduceat(centred, lists.starts, axis=0) / lists.sizes[:, None]
+    centred -= lists.expand(means)
+    return centred @ coef, centred
+
+
+def _add_extra(
+    hessian: Floats,
+    number: int,
+    objective: LinearObjective,
+    block: Block,
+    scores: Floats,
+    rows: Floats,
+    extra: Floats,
+) -> None:
+    """Add a block's derivatives of the gradient in one extra parameter."""
+    p = objective.n_features
+    step = np.zeros(len(extra))
+    step[number] = np.cbrt(np.finfo(np.float64).eps) * max(1.0, abs(extra[number]))
+    above, below = (
+        objective.loss.value_and_gradient(scores, block.prepared, block.lists, moved)
+        for moved in (extra + step, extra - step)
+    )
+    width = 2.0 * step[number]
+    slope = (above[1] - below[1]) * block.lists.expand(block.factors)
+    hessian[:p, p + number] += rows @ slope / width
+    hessian[p:, p + number] += block.factors @ (above[2] - below[2]) / width
+
+
+def score_range(objective: Any, coef: Floats) -> float:
+    """Return the largest range of ``X @ coef`` inside a list."""
+    ranges = [0.0]
+    for block in objective.blocks:
+        scores = np.asarray(block.features(None)[0] @ coef, dtype=np.float64)
+        lists: Lists = block.lists
+        ranges.append(float(np.max(lists.max(scores) - lists.min(scores))))
+    return max(ranges)

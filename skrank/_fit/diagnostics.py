@@ -1,0 +1,172 @@
+"""Warnings of a fit: data that cannot rank, solvers that stop, weights that grow."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from skrank._data.checks import listing
+from skrank._data.lists import Floats, Lists
+from skrank._data.warnings import in_cross_validation, warn
+from skrank._fit.curvature import curvature
+from skrank._fit.data import FitData
+from skrank._fit.derivatives import score_range
+from skrank._fit.lbfgs import Solution
+from skrank._fit.objective import LinearObjective
+from skrank.losses import Loss
+from skrank.metrics import pairwise_accuracy_score
+
+# Below it products lose digits, then all. Where a penalty holds weights to the size of
+# gradients over alpha, scores are about spread squared over alpha.
+SMALLEST_SCORE = np.finfo(np.float64).tiny / np.finfo(np.float64).eps
+
+FEW_FEATURES = 50  # whose second derivatives cost less than any fit
+LARGEST_BLOCK_BYTES = 2**24  # as float64, of which second derivatives hold copies
+LARGE_SCORE = 3.0  # range inside a list, which weights that grow for ever reach first
+FAR_OUT = 20.0  # beyond any margin, and logistic slopes are no rounding yet
+INVOLVED = 1e-2  # share of the largest part in a direction
+
+
+def warn_of_data(name: str, data: FitData) -> None:
+    """Warn of lists and features that cannot rank.
+
+    Parameters
+    ----------
+    name : str
+        Who warns.
+    data : FitData
+        The data, with its constant features.
+    """
+    constant = data.constant
+    assert constant is not None
+    if data.lists.sizes.max() == 1:
+        warn(
+            f"{name}: no list has two rows, so there is nothing to rank and "
+            "all weights stay 0. Check groups.",
+        )
+    # Inside a search, warn of some constant features only in the final refit.
+    elif constant.any() and (constant.all() or not in_cross_validation()):
+        warn(
+            f"{name}: {int(constant.sum())} of {len(constant)} features are "
+            "constant inside every list, so they cannot rank: their weights "
+            f"are 0. The first is column {int(np.argmax(constant))}.",
+        )
+
+
+def warn_of_solution(name: str, objective: LinearObjective, solution: Solution) -> None:
+    """Warn if the solver stopped early, or numbers left the range that they need."""
+    if solution.problem is not None:
+        warn(solution.problem, ConvergenceWarning)
+    loss = objective.loss
+    extra = solution.parameters[objective.n_features :]
+    if np.any(np.abs(extra) >= loss.extra_limit):
+        warn(f"{name}: {loss.at_limit(extra)}")
+    if np.max(objective.spread()) < np.sqrt(SMALLEST_SCORE * objective.alpha):
+        warn(
+            f"{name}: X is so small beside alpha={objective.alpha:g} that scores "
+            "underflow and rank no more. Scale X, for example with StandardScaler."
+        )
+
+
+def is_separated(objective: LinearObjective, solution: Solution) -> bool:
+    """Tell whether all pairs are in order, and larger weights are better still."""
+    p = objective.n_features
+    coef, extra = solution.parameters[:p], solution.parameters[p:]
+    value, gradient = objective(np.concatenate((2.0 * coef, extra)))
+    # Some losses end at finite weights: there the value rises or the slope is 0.
+    rises = value > solution.value + 1e-12 * abs(solution.value)
+    if rises or not gradient.any():
+        return False
+    data = objective.data
+    lists, y = data.lists, data.y
+    if not np.any(lists.max(y) > lists.min(y)):
+        return False
+    of_list = lists.expand(np.arange(lists.n_lists))
+    return pairwise_accuracy_score(y, data.scores(coef), of_list) == 1.0
+
+
+def receding_direction(
+    objective: LinearObjective, solution: Solution, names: list[str]
+) -> str | None:
+    """Return parameters along which the objective falls for ever, or None.
+
+    Second derivatives cost as much as one iteration a feature, and some copies of
+    the largest block, so many features and long lists are left to ``summary``.
+
+    Parameters
+    ----------
+    objective : LinearObjective
+        The objective, without a penalty.
+    solution : Solution
+        Where the solver ended.
+    names : list of str
+        Names of all parameters.
+    """
+    p = objective.n_features
+    coef, extra = solution.parameters[:p], solution.parameters[p:]
+    n_rows = max(block.stop - block.start for block in objective.blocks)
+    if (
+        p > max(FEW_FEATURES, solution.n_iter)
+        or 8 * n_rows * p > LARGEST_BLOCK_BYTES
+        or _is_flat_far_out(objective.loss, extra)
+        or score_range(objective, coef) < LARGE_SCORE
+    ):
+        return None
+    free = free_parameters(objective, extra)
+    try:
+        separating = curvature(objective, solution.parameters, free).separating
+    except (ValueError, np.linalg.LinAlgError):  # no second derivatives: no verdict
+        return None
+    if separating is None:
+        return None
+    kept = [name for name, is_free in zip(names, free, strict=True) if is_free]
+    return involved(separating, kept)
+
+
+def warn_of_growth(
+    name: str, objective: LinearObjective, solution: Solution, names: list[str]
+) -> None:
+    """Warn if without a penalty no finite weights are best.
+
+    ``names`` are those of all parameters.
+    """
+    if objective.alpha > 0 or not solution.parameters[: objective.n_features].any():
+        return
+    if is_separated(objective, solution):
+        warn(
+            f"{name}: with alpha=0 the fit puts every pair of "
+            "rows in order, so no finite weights are best: they grow until the "
+            "solver stops. Set alpha above 0."
+        )
+        return
+    # Chains are there where exact sums cost too much, as second derivatives would.
+    is_drawn = np.isnan(solution.value)
+    direction = None if is_drawn else receding_direction(objective, solution, names)
+    if direction is not None:
+        warn(
+            f"{name}: with alpha=0 the fit improves for ever as "
+            f"weights grow along a direction of {direction}, so no finite weights "
+            "are best: they grow until the solver stops. Set alpha above 0, or "
+            "drop what tells the order with certainty."
+        )
+
+
+def free_parameters(objective: LinearObjective, extra: Floats) -> np.ndarray:
+    """Return which parameters the data determine: all weights, extra at no limit."""
+    prepared = [block.prepared for block in objective.blocks]
+    determined = objective.loss.estimated(extra, prepared)
+    return np.concatenate((np.ones(objective.n_features, dtype=bool), determined))
+
+
+def involved(parts: Floats, names: list[str]) -> str:
+    """Return the names of the largest parts of a direction as text."""
+    order = np.argsort(-parts, kind="stable")
+    return listing([names[j] for j in order if parts[j] > INVOLVED])
+
+
+def _is_flat_far_out(loss: Loss, extra: Floats) -> bool:
+    """Tell whether a pair far enough in order costs nothing more, as with hinges."""
+    pair, order = Lists([2]), np.array([1.0, 0.0])
+    prepared = loss.prepare(loss.check_labels(order, pair), pair)
+    slope = loss.value_and_gradient(FAR_OUT * order, prepared, pair, extra)[1]
+    return not np.any(slope)

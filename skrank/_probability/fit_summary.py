@@ -1,0 +1,211 @@
+"""What a summary of a fitted ranker holds, and how it prints."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from skrank._data.lists import Floats
+from skrank._probability.covariance import standard_errors
+
+PAGE = 88
+LONGEST_NAME = 17  # so that all columns fit the page
+
+
+@dataclass(frozen=True, eq=False)
+class FitSummary:
+    """Coefficients of a fit with standard errors; prints as a table.
+
+    Rankers return it from ``summary``. One entry a coefficient, in the order of the
+    features, then of the loss's own parameters.
+
+    Parameters
+    ----------
+    ranker : str
+        Name of the ranker's class.
+    names : list of str
+        Names of the features and of the loss's own parameters.
+    coef : ndarray of shape (n_parameters,)
+        Coefficients.
+    n_extra : int
+        How many at the end are the loss's own; they have no z and no p value, since
+        0 is no hypothesis about them.
+    clustered : ndarray of shape (n_parameters,)
+        Standard errors with each list as one cluster (sandwich, Godambe).
+    model : ndarray of shape (n_parameters,) or None
+        Standard errors from the second derivative of the log-likelihood; None where
+        the objective is no log-likelihood of independent lists.
+    covariance : {"clustered", "model"}
+        Which of the two z, p values and intervals use.
+    covariance_matrix : ndarray of shape (n_parameters, n_parameters)
+        The whole matrix of that covariance.
+    alpha : float
+        Penalty of the fit. Above 0 there are no z and p values, and a standard error
+        is one around the penalised optimum, not around the truth.
+    confidence : float
+        Coverage of the intervals.
+    n_lists, n_rows : int
+        Number of lists that tell something, and of all rows.
+    df : float
+        Effective number of parameters: trace of H (H + alpha I)^-1.
+    fit_name : {"log-likelihood", "composite log-likelihood", \
+"minus the sum of losses"}
+        What ``fit_value`` is; the last where the fit is no likelihood.
+    fit_value : float
+        At the coefficients; composite: as the fit weighs lists.
+    criterion_name : {"AIC", "CLIC"} or None
+        What ``criterion`` is; None where the fit has no such number.
+    criterion : float
+        -2 ``fit_value`` plus twice ``df`` (AIC), or plus twice the trace of
+        (H + alpha I)^-1 J (CLIC), which is ``df`` where pairs are independent. Less
+        is better.
+    notes : tuple of str
+        What a reader must know besides.
+
+    Examples
+    --------
+    >>> from skrank import ListMLERanker
+    >>> from skrank.datasets import make_ranking
+    >>> X, y, groups = make_ranking(
+    ...     60, n_features=2, n_informative=2, random_state=0
+    ... )
+    >>> summary = ListMLERanker(alpha=0).fit(X, y, groups).summary(X, y, groups)
+    >>> summary.covariance, summary.clustered.shape
+    ('clustered', (2,))
+    >>> list(summary.to_frame().columns)[:3]
+    ['coef', 'clustered', 'model']
+    """
+
+    ranker: str
+    names: list[str]
+    coef: Floats
+    n_extra: int
+    clustered: Floats
+    model: Floats | None
+    covariance: str
+    covariance_matrix: Floats = field(repr=False)
+    alpha: float
+    confidence: float
+    n_lists: int
+    n_rows: int
+    df: float
+    fit_name: str
+    fit_value: float
+    criterion_name: str | None
+    criterion: float
+    notes: tuple[str, ...]
+
+    @property
+    def standard_error(self) -> Floats:
+        """Standard errors of the covariance in use, shape (n_parameters,)."""
+        return standard_errors(self.covariance_matrix)
+
+    @property
+    def z(self) -> Floats:
+        """Coefficients over their standard errors; NaN where alpha > 0."""
+        if self.alpha > 0:
+            return np.full(len(self.coef), np.nan)
+        error = self.standard_error
+        z = np.divide(
+            self.coef, error, out=np.full_like(error, np.nan), where=error > 0
+        )
+        z[len(z) - self.n_extra :] = np.nan
+        return z
+
+    @property
+    def p_value(self) -> Floats:
+        """Two-sided p values of z under a normal distribution; NaN where alpha > 0."""
+        return 2.0 * stats.norm.sf(np.abs(self.z))
+
+    @property
+    def interval(self) -> Floats:
+        """Normal intervals of the coefficients, shape (n_parameters, 2)."""
+        reach = stats.norm.ppf((1.0 + self.confidence) / 2.0) * self.standard_error
+        return np.column_stack((self.coef - reach, self.coef + reach))
+
+    def _columns(self) -> dict[str, Floats]:
+        """Return the columns of the table."""
+        columns = {"coef": self.coef, "clustered": self.clustered}
+        if self.model is not None:
+            columns["model"] = self.model
+        columns["z"], columns["p"] = self.z, self.p_value
+        columns["low"], columns["high"] = self.interval.T
+        return columns
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame, one row a coefficient.
+
+        Columns ``coef``, ``clustered`` and ``model`` (standard errors), ``z``, ``p``,
+        ``low`` and ``high`` (the interval).
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "FitSummary.to_frame needs pandas (pip install pandas); print the "
+                "summary, or read its arrays."
+            ) from error
+        return pd.DataFrame(self._columns(), index=self.names)
+
+    def __str__(self) -> str:
+        head = [
+            f"{self.ranker}: {self.n_lists} lists, {self.n_rows} rows, "
+            f"alpha={self.alpha:g}, {self.df:.6g} degrees of freedom",
+            f"{self.fit_name} {self.fit_value:.8g}",
+        ]
+        if self.criterion_name is not None:
+            head[1] += f", {self.criterion_name} {self.criterion:.8g}"
+        kind = {
+            "clustered": "clustered by list (sandwich)",
+            "model": "model-based (inverse second derivative)",
+        }[self.covariance]
+        tested = "z, p and intervals" if self.alpha == 0 else "intervals"
+        head.append(f"covariance of {tested}: {kind}, {self.confidence:.0%}")
+        columns = self._columns()
+        if self.alpha > 0:
+            del columns["z"], columns["p"]
+        width = min(LONGEST_NAME, max(map(len, self.names), default=0))
+        titles = {"clustered": "se cluster", "model": "se model"}
+        lines = [
+            " " * width
+            + "".join(f"{titles.get(name, name):>{_width(name)}}" for name in columns)
+        ]
+        for number, name in enumerate(self.names):
+            short = name if len(name) <= width else name[: width - 1] + "~"
+            cells = (
+                _cell(column, values[number]) for column, values in columns.items()
+            )
+            lines.append(f"{short:<{width}}" + "".join(cells))
+        notes = [
+            textwrap.fill(f"- {note}", PAGE, subsequent_indent="  ")
+            for note in self.notes
+        ]
+        return "\n".join([*head, "", *lines, *([""] if notes else []), *notes])
+
+    __repr__ = __str__
+
+
+def _width(column: str) -> int:
+    """Return the width of a column of the printed table."""
+    return {"z": 8, "p": 8}.get(column, 11)
+
+
+def _cell(column: str, value: float) -> str:
+    """Return a number as the printed table shows it."""
+    width = _width(column)
+    if np.isnan(value):
+        return f"{'-':>{width}}"
+    if column == "p":
+        return f"{'<1e-4' if value < 1e-4 else f'{value:.4f}':>{width}}"
+    if column == "z":
+        return f"{value:>{width}.2f}"
+    return f"{value:>{width}.4g}"

@@ -1,0 +1,110 @@
+"""What a fitted model of pairs tells: functions whose first argument is the ranker."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from skrank._data.checks import equally_long
+from skrank._data.groups import takes_groups
+from skrank._data.lists import Floats
+from skrank._fit.data import check_data
+from skrank._probability.likelihood import add_up
+
+
+class PairProba(NamedTuple):
+    """Probability that the first of two rows wins, and that they tie.
+
+    Attributes
+    ----------
+    win : ndarray of shape (n_pairs,)
+        The first row is ranked above the second.
+    tie : ndarray of shape (n_pairs,)
+        Neither is; 0 where the model has no ties. The second row wins with what is
+        left.
+
+    Examples
+    --------
+    >>> from skrank import RankNetRanker
+    >>> X, y, groups = [[1.0], [0.0], [2.0], [1.0]], [1, 0, 0, 1], ["a", "a", "b", "b"]
+    >>> ranker = RankNetRanker().fit(X, y, groups)
+    >>> ranker.pairwise_proba([[1.0]], [[1.0]])
+    PairProba(win=array([0.5]), tie=array([0.]))
+    """
+
+    win: Floats
+    tie: Floats
+
+
+def pairwise_proba(ranker, X_a, X_b):
+    r"""Return the probability that each row of ``X_a`` beats that of ``X_b``.
+
+    For rows of the same list. Models without ties have
+    :math:`1 / (1 + e^{-(s_a - s_b)})`, those with ties their own formulas, with
+    the fitted parameter of ties.
+
+    Parameters
+    ----------
+    X_a, X_b : {array-like, sparse matrix} of shape (n_pairs, n_features)
+        Features of the first and of the second row of each pair.
+
+    Returns
+    -------
+    proba : skrank.inspection.PairProba
+        Named tuple of ``win`` and ``tie``, each of shape (n_pairs,).
+
+    Raises
+    ------
+    ValueError
+        If the number of rows differs.
+    """
+    first, second = ranker.predict(X_a), ranker.predict(X_b)
+    equally_long(first, second, ("X_a", "X_b"))
+    return PairProba(*ranker._loss().pair_proba(first - second, ranker.extra_))
+
+
+@takes_groups
+def composite_log_likelihood(
+    ranker, X, y, groups=None, *, average="sum", sample_weight=None
+):
+    """Return the log-likelihood of pairs, as if they were independent.
+
+    Each pair of rows of a list has its own sample space: win or loss, and pairs
+    of equal labels do not count; for models with ties win, tie or loss, and all
+    pairs count. Each counts once, however the fit weighs pairs and lists. So it
+    ranks models of the same data and of the same space. Pairs of one list are not
+    independent, so it has no AIC, no deviance, and no likelihood ratio test;
+    ``summary`` gives CLIC where pairs have no weights.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        Features.
+    y : array-like of shape (n_rows,)
+        Labels, higher is better.
+    groups : array-like of shape (n_rows,), default=None
+        One group label a row; None takes the index level "groups" of ``y``.
+    average : {"sum", "mean", None}, default="sum"
+        Sum or mean over lists; None returns one value a list, in the order of
+        ``list_labels(groups)``.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weight of each row's list, constant inside a list.
+
+    Returns
+    -------
+    log_likelihood : float or ndarray of shape (n_lists,)
+        At most 0; a list without pairs has 0.
+
+    Raises
+    ------
+    ValueError
+        If groups are missing, lengths differ or ``average`` is unknown.
+    """
+    loss = ranker._loss().pair_loss()
+    data = check_data(
+        ranker, X, y, groups, sample_weight, method="composite_log_likelihood"
+    )
+    lists = data.lists
+    prepared = loss.prepare(loss.check_labels(data.y, lists), lists)
+    scores = data.scores(ranker.coef_)
+    values = loss.value_and_gradient(scores, prepared, lists, ranker.extra_)[0]
+    return add_up(-values, data, average)

@@ -1,0 +1,265 @@
+"""What all linear rankers share: how they fit, predict, and tell probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skrank._data.checks import Integers
+from skrank._data.groups import takes_groups
+from skrank._data.rollback import keeps_old_state
+from skrank._fit.blocks import linear_scores
+from skrank._fit.data import FitData, check_data, check_features
+from skrank._fit.diagnostics import warn_of_data, warn_of_growth, warn_of_solution
+from skrank._fit.features import constant_features
+from skrank._fit.lbfgs import minimize_by_smoothing, minimize_lbfgs
+from skrank._fit.objective import LinearObjective
+from skrank._probability import likelihood, pairs, partitions, plackett_luce, summary
+from skrank.base import RankerMixin
+from skrank.linear_model._by_model import ByModel
+
+
+class Inexact(NamedTuple):
+    """Why a fit does not end at the optimum.
+
+    Attributes
+    ----------
+    reason : str
+        Why there are no numbers that hold at the optimum alone.
+    note : str
+        What it means for standard errors.
+    advice : str
+        What brings the weights nearer.
+    """
+
+    reason: str
+    note: str
+    advice: str
+
+
+class BaseLinearRanker(RankerMixin, BaseEstimator):
+    """Base of the linear rankers.
+
+    A subclass has ``_loss()``, which returns its loss, and the parameters that are
+    named below besides its own.
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "normalize": [StrOptions({"size", "terms"}), None],
+        "max_iter": [Integers(1)],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "ftol": [Interval(Real, 0, None, closed="left")],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integers(None), None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self, *, alpha, normalize, max_iter, tol, ftol, warm_start, n_jobs, verbose
+    ):
+        self.alpha = alpha
+        self.normalize = normalize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.ftol = ftol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _loss(self):
+        """Return the loss to fit."""
+        raise NotImplementedError
+
+    @takes_groups
+    @_fit_context(prefer_skip_nested_validation=True)
+    @keeps_old_state
+    def fit(self, X, y, groups=None, *, sample_weight=None):
+        """Fit the weights.
+
+        An error leaves the ranker as it was before.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features. float64 and float32 arrays whose rows are together by list are
+            not copied, nor are memory maps; sparse input stays sparse.
+        y : array-like of shape (n_rows,)
+            Labels, higher is better. A pandas object may carry the groups on an
+            index level named "groups".
+        groups : array-like of shape (n_rows,), default=None
+            Label of each row's list: integers, strings or other hashable values, in
+            any order.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row's list, constant inside a list.
+
+        Returns
+        -------
+        self : LinearRanker
+            The fitted ranker.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, differ from the index of ``y``, have another
+            length than ``X`` or miss values; if ``X`` or ``y`` hold NaN, infinity or
+            masked entries; if ``y`` holds strings or integers beyond 2**53;
+            if ``sample_weight`` varies inside a list.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stops early.
+        UserWarning
+            If lists or features cannot rank (of some features among others not in
+            the parts of a cross-validation), or scores underflow; if ``alpha`` is 0
+            and no finite weights are best, since all pairs are in order, or some are
+            in a direction that puts none out of order. Such directions are looked for
+            where features are at most 50 or fewer than iterations.
+        """
+        self._check_settings()
+        name = f"{type(self).__name__}.fit"
+        data = self._fit_data(X, y, groups, sample_weight)
+        warn_of_data(name, data)
+        loss = self._loss()
+        data = replace(data, y=loss.check_labels(data.y, data.lists))
+        objective = self._objective(data, loss)
+        with objective.running():
+            solution = self._solve(objective, self._start(objective))
+        self._store(objective, solution)
+        warn_of_solution(name, objective, solution)
+        warn_of_growth(name, objective, solution, self._parameter_names())
+        return self
+
+    def predict(self, X):
+        """Return the score of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+            ``X @ coef_``: larger is better inside a list. Scores of different lists
+            do not compare.
+
+        Raises
+        ------
+        NotFittedError
+            If :meth:`fit` has not run.
+        ValueError
+            If ``X`` has another number or other names of features than in ``fit``, or
+            holds NaN, infinity or masked entries.
+        """
+        return linear_scores(check_features(self, X), self.coef_)
+
+    # What a ranker tells besides scores, where its loss is the model for it.
+    summary = ByModel(
+        pairs=summary.summary, orders=summary.summary, partitions=summary.summary
+    )
+    log_likelihood = ByModel(
+        orders=likelihood.log_likelihood, partitions=likelihood.log_likelihood
+    )
+    deviance = ByModel(orders=likelihood.deviance, partitions=likelihood.deviance)
+    aic = ByModel(orders=likelihood.aic, partitions=likelihood.aic)
+    composite_log_likelihood = ByModel(
+        pairs=pairs.composite_log_likelihood, orders=pairs.composite_log_likelihood
+    )
+    pairwise_proba = ByModel(
+        pairs=pairs.pairwise_proba,
+        orders=pairs.pairwise_proba,
+        partitions=partitions.pairwise_proba,
+    )
+    stage_proba = ByModel(
+        orders=plackett_luce.stage_proba, partitions=partitions.stage_proba
+    )
+    sample_rankings = ByModel(orders=plackett_luce.sample_rankings)
+    top_k_proba = ByModel(orders=plackett_luce.top_k_proba)
+    partition_proba = ByModel(partitions=partitions.partition_proba)
+    sample_partitions = ByModel(partitions=partitions.sample_partitions)
+    expected_level = ByModel(partitions=partitions.expected_level)
+
+    def _check_settings(self):
+        """Refuse parameters that do not go together."""
+
+    def _fit_data(self, X, y, groups, sample_weight):
+        """Return the checked data of a fit, and which features are constant."""
+        data = check_data(
+            self, X, y, groups, sample_weight, method="fit", reset=True
+        ).gathered()
+        return replace(data, constant=constant_features(data.X, data.lists, data.rows))
+
+    def _objective(self, data: FitData, loss: Any) -> LinearObjective:
+        """Return what the ranker minimises on some data."""
+        return LinearObjective(
+            data,
+            loss,
+            alpha=self.alpha,
+            normalize=self.normalize,
+            n_jobs=effective_n_jobs(self.n_jobs),
+        )
+
+    def _start(self, objective):
+        """Return where the solver starts."""
+        if not self.warm_start or getattr(self, "coef_", None) is None:
+            return objective.start
+        if len(self.coef_) != objective.n_features:
+            raise ValueError(
+                f"warm_start=True: the last fit had {len(self.coef_)} features and "
+                f"this one has {objective.n_features}. Use warm_start=False."
+            )
+        coef = np.where(objective.data.constant, 0.0, self.coef_)
+        extra = objective.loss.extra_from(self.extra_, objective.extra_start)
+        return np.concatenate((coef, extra))
+
+    def _solve(self, objective, start):
+        """Return the solution, from a start."""
+        solution = self._minimize(objective, start)
+        if solution.problem is None:
+            return solution
+        prepared = [block.prepared for block in objective.blocks]
+        reason = objective.loss.why_unbounded(prepared)
+        if reason is None:
+            return solution
+        return solution._replace(problem=f"{solution.problem} {reason}")
+
+    def _minimize(self, objective, start):
+        """Return the optimum that L-BFGS finds from a start."""
+        has_kinks = objective.loss.smoothed(1.0) is not None
+        minimize = minimize_by_smoothing if has_kinks else minimize_lbfgs
+        return minimize(
+            objective,
+            start,
+            tol=self.tol,
+            ftol=self.ftol,
+            max_iter=self.max_iter,
+            verbose=int(self.verbose),
+            name=type(self).__name__,
+        )
+
+    def _store(self, objective, solution):
+        """Set the fitted attributes."""
+        n_features = objective.n_features
+        self.coef_ = solution.parameters[:n_features].copy()
+        self.extra_ = solution.parameters[n_features:].copy()
+        self.objective_ = solution.value
+        self.n_iter_ = max(solution.n_iter, 1)
+
+    def _parameter_names(self):
+        """Return the names of the features, or x0, x1, ..., and of the loss's own."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{number}" for number in range(self.n_features_in_)]
+        return [*map(str, names), *self._loss().extra_names(self.extra_)]
+
+    def _why_inexact(self) -> Inexact | None:
+        """Return why the fit does not end at the optimum, or None."""
+        return None

@@ -1,0 +1,44 @@
+"""Methods that a ranker has where its loss is the right kind of model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+
+class ByModel:
+    """A method of rankers, chosen by the ``model`` of the ranker's loss.
+
+    Like scikit-learn's ``available_if``: where the loss has no such model, the ranker
+    has no such attribute. Besides, models may have functions of their own, with other
+    arguments; and a class, too, shows the function of its default loss, so that
+    ``help`` and the site tell what holds.
+
+    Parameters
+    ----------
+    **functions : callable
+        For each model a function whose first argument is the ranker.
+    """
+
+    def __init__(self, **functions: Callable[..., Any]) -> None:
+        self.functions = functions
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, ranker: Any, owner: type) -> Any:
+        try:
+            loss = (owner() if ranker is None else ranker)._loss()
+        except (NotImplementedError, TypeError):
+            if ranker is None:  # a class without a default loss
+                return self
+            raise
+        function = self.functions.get(loss.model)
+        if function is None:
+            known = " or ".join(map(repr, self.functions))
+            raise AttributeError(
+                f"{owner.__name__!r} object has no attribute {self.name!r}: that needs "
+                f"a loss whose model is {known}, and {loss} is a model of {loss.model}."
+            )
+        return function if ranker is None else MethodType(function, ranker)
