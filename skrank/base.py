@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import numpy as np
 
 from skrank._data.groups import find_groups, takes_groups
+from skrank._data.ranks import rank_within
 from skrank.metrics import ndcg_score
 
 
@@ -59,3 +62,38 @@ class RankerMixin:
         return ndcg_score(
             np.asanyarray(y), self.predict(X), groups, sample_weight=sample_weight
         )
+
+    @takes_groups
+    def predict_rank(self, X, groups=None, *, method="min", **of_lists):
+        """Return the rank of each row in its list, 1 for the best.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features of whole lists.
+        groups : array-like of shape (n_rows,), default=None
+            One group label a row; None takes the index level "groups" of ``X``.
+        method : {"min", "max", "average", "dense", "ordinal"}, default="min"
+            Rank of rows with equal scores, as in :func:`~skrank.rank_within`.
+        **of_lists
+            What else ``predict`` takes, such as ``history``.
+
+        Returns
+        -------
+        ranks : ndarray of shape (n_rows,)
+            In the order of the rows, so ``frame["rank"] = ranker.predict_rank(...)``
+            adds a column; integers, float64 for "average".
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ or ``method`` is unknown.
+
+        See Also
+        --------
+        skrank.rank_within : The same from scores, as those of a pipeline.
+        """
+        groups = find_groups(X, groups, f"{type(self).__name__}.predict_rank")
+        if "groups" in signature(self.predict).parameters:
+            of_lists["groups"] = groups
+        return rank_within(self.predict(X, **of_lists), groups, method=method)

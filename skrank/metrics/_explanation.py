@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.groups import takes_groups
+from skrank._data.html import Table, page_html, table_html
 from skrank.metrics._conventions import HALF, Rule, differences, fixed_by, rule_of
 
 WORDS: dict[str, dict[Any, str]] = {
@@ -125,6 +126,34 @@ class MetricExplanation:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def to_frame(self) -> Any:
+        """Return the steps as a pandas frame, one row a difference.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns "what", "before", "after", "value" and "change".
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        import pandas as pd
+
+        columns = [field.name for field in fields(MetricStep)]
+        rows = [[getattr(step, name) for name in columns] for step in self.steps]
+        return pd.DataFrame(rows, columns=columns)
+
+    def _repr_html_(self) -> str:
+        rows = [[self.first, "", "", f"{self.first_value:.6f}", ""]]
+        for step in self.steps:
+            numbers = [f"{step.value:.6f}", f"{step.change:+.6f}"]
+            rows.append([step.what, step.before, step.after, *numbers])
+        rows.append([self.second, "", "", f"{self.second_value:.6f}", ""])
+        heads = ["difference", "before", "after", "value", "change"]
+        return page_html(table_html(Table(heads, rows, 3, self.metric)))
 
 
 @takes_groups

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from skrank._data.lists import Floats
 from skrank.metrics import ScoreComparison, bootstrap_interval, compare_scores
-from skrank.model_selection._report import report
+from skrank.model_selection._report import report, report_html
 from skrank.model_selection._result import (
     RankerResult,
     RankerStatistics,
@@ -181,6 +181,9 @@ class RankerComparison:
 
     def __str__(self) -> str:
         return report(self)
+
+    def _repr_html_(self) -> str:
+        return report_html(self)
 
 
 def _row(

@@ -10,6 +10,13 @@ from typing import Protocol
 
 from numpy.typing import NDArray
 
+from skrank._data.html import (
+    Table,
+    list_html,
+    page_html,
+    paragraph_html,
+    table_html,
+)
 from skrank.model_selection._result import (
     RankerResult,
     RankerStatistics,
@@ -62,7 +69,7 @@ def report(comparison: Comparison) -> str:
     if not parts:
         names = "\n".join(comparison.results)
         parts = [f"No ranker has values.\n{names}"]
-    parts.append("\n".join(_meaning(comparison)))
+    parts.append("\n".join(wrapped(text) for text in _meaning(comparison)))
     notes = [*numbered_notes(comparison), *_refusals(comparison)]
     if notes:
         parts.append("\n".join(notes))
@@ -85,6 +92,25 @@ def metric_table(
     fit_times : bool, default=True
         Whether to show them.
     """
+    heads, rows = _metric_cells(comparison, metric, fit_times)
+    widths = [
+        1 + max(len(cells[column]) for cells in (heads, *(cells for _, cells in rows)))
+        for column in range(len(heads))
+    ]
+    room = WIDTH - sum(widths)
+    longest = max(len(text) for text in [head or metric, *(text for text, _ in rows)])
+    longest = min(longest, room) if room >= NARROWEST else 0
+    lines = [*_spread(head or metric, heads, longest, widths)]
+    lines.append("-" * (longest + sum(widths)))
+    for text, cells in rows:
+        lines += _spread(text, cells, longest, widths)
+    return "\n".join(lines)
+
+
+def _metric_cells(
+    comparison: Comparison, metric: str, fit_times: bool
+) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the heads of columns, and the name and cells of rows, best first."""
     statistics = comparison.statistics(metric)
     results = comparison.results
     empty = any(n_undefined(result, metric) for result in results.values())
@@ -96,24 +122,28 @@ def metric_table(
         results, key=lambda name: -math.inf if math.isnan(means[name]) else means[name]
     )[::-1]
     marks = marked_names(comparison)
-    rows = []
+    rows: list[tuple[str, list[str]]] = []
     for name in names:
         cells = _cells(results[name], statistics.get(name), empty)
         if name == comparison.reference_name and name in statistics:
             cells[at_difference] = "reference"
         rows.append((marks[name], cells[: len(heads)]))
-    widths = [
-        1 + max(len(cells[column]) for cells in (heads, *(cells for _, cells in rows)))
-        for column in range(len(heads))
-    ]
-    room = WIDTH - sum(widths)
-    longest = max(len(text) for text in [*marks.values(), head or metric])
-    longest = min(longest, room) if room >= NARROWEST else 0
-    lines = [*_spread(head or metric, heads, longest, widths)]
-    lines.append("-" * (longest + sum(widths)))
-    for text, cells in rows:
-        lines += _spread(text, cells, longest, widths)
-    return "\n".join(lines)
+    return heads, rows
+
+
+def report_html(comparison: Comparison) -> str:
+    """Return the same tables and notes as HTML."""
+    parts = []
+    for metric in comparison.metrics:
+        heads, rows = _metric_cells(comparison, metric, fit_times=True)
+        cells = [[name, *row] for name, row in rows]
+        parts.append(table_html(Table(["ranker", *heads], cells, 1, metric)))
+    if not parts:
+        parts.append(paragraph_html("No ranker has values."))
+    parts += [paragraph_html(text) for text in _meaning(comparison)]
+    notes = [f"[{number}] {text}" for text, number in numbered(comparison).items()]
+    notes += [f"{name} not shown: {why}" for name, why in comparison.refused.items()]
+    return page_html(*parts, list_html(notes))
 
 
 def _cells(
@@ -194,7 +224,7 @@ def _meaning(comparison: Comparison) -> list[str]:
                 f"Between repeats, means of {metric} had standard deviations of up to "
                 f"{max(spread):.4f}."
             )
-    return [wrapped(line) for line in text]
+    return text
 
 
 def interval_text(comparison: Comparison) -> str:
