@@ -20,8 +20,8 @@ from skrank.metrics import PositionBased, UserBrowsing, err_score, ndcg_score
 from skrank.neural import MLPRanker, STARanker, make_browsing
 from skrank.neural._arranger import Arranger, arrangement_loss
 from skrank.neural._batches import Batch
-from skrank.neural._mlp import Scorer
-from skrank.neural._reader import Reader
+from skrank.neural._encoders import Encoder
+from skrank.neural._scorers import Scorer
 
 SEEDS = range(5)
 SCORERS = {
@@ -115,20 +115,24 @@ def step(n_lists=32, n=20, n_features=46, size=64, repeats=60):
     torch.set_num_threads(1)
     torch.manual_seed(0)
     valid = torch.ones(n_lists, n, dtype=torch.bool)
-    batch = Batch(torch.randn(n_lists, n, n_features), valid)
+    sizes = np.full(n_lists, n)
+    batch = Batch(torch.randn(n_lists, n, n_features), valid, sizes)
     labels = torch.randn(n_lists, n)
-    reader = Reader(n_features, None, None, size, "attention", None, 0.0)
-    heads = {"arranger": Arranger(size, n), "pointwise": Scorer(size, np.empty(0))}
+    encoder = Encoder(n_features, None, None, size, "attention", None, 0.0)
+    heads = {
+        "arranger": Arranger(size, size, n),
+        "pointwise": Scorer([size, size], np.empty(0)),
+    }
     times = {name: [] for name in heads}
     steps = {
-        name: torch.optim.Adam([*reader.parameters(), *head.parameters()])
+        name: torch.optim.Adam([*encoder.parameters(), *head.parameters()])
         for name, head in heads.items()
     }
     for _ in range(repeats):
         for name, head in heads.items():
             start = time.perf_counter()
             steps[name].zero_grad()
-            h, user = reader(batch)
+            h, user = encoder(batch)
             if name == "arranger":
                 loss = arrangement_loss(head(h, user), valid).mean()
             else:

@@ -1,13 +1,12 @@
-"""The arranger: a pointer decoder that places one candidate after the other."""
+"""The arranger: a pointer network that places one candidate after the other."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
+from skrank.neural._encoders import FLOAT32
 from skrank.neural._pointing import Pointing
-
-State = tuple[Tensor, Tensor]
 
 
 class Arranger(nn.Module):
@@ -27,17 +26,20 @@ class Arranger(nn.Module):
     ----------
     hidden_size : int
         Size of h, u and g.
+    pointing_size : int
+        Size of v.
     n_places : int
         Length of the one-hot vector; later places count as the last.
     """
 
-    def __init__(self, hidden_size: int, n_places: int) -> None:
+    def __init__(self, hidden_size: int, pointing_size: int, n_places: int) -> None:
         super().__init__()
         self.n_places = n_places
-        self.lstm = nn.LSTM(hidden_size + n_places, hidden_size, batch_first=True)
-        self.of_row = nn.Linear(hidden_size, hidden_size, bias=False)  # W_h
-        self.of_state = nn.Linear(hidden_size, hidden_size)  # W_g
-        self.v = nn.Linear(hidden_size, 1, bias=False)
+        size, dtype = hidden_size, FLOAT32
+        self.lstm = nn.LSTM(size + n_places, size, batch_first=True, dtype=dtype)
+        self.of_row = nn.Linear(size, pointing_size, bias=False, dtype=dtype)  # W_h
+        self.of_state = nn.Linear(size, pointing_size, dtype=dtype)  # W_g
+        self.v = nn.Linear(pointing_size, 1, bias=False, dtype=dtype)
 
     def one_hot(self, first: int, stop: int, like: Tensor) -> Tensor:
         """Return the places from ``first`` to ``stop`` - 1 as one-hot vectors."""
@@ -67,73 +69,10 @@ class Arranger(nn.Module):
         before[:, 1:] = ordered[:, :-1]
         places = self.one_hot(0, ordered.shape[1], ordered)
         places = places.expand(len(ordered), -1, -1)
-        states = self.lstm(torch.cat((before, places), -1), self.start(user))[0]
+        start = user[None].contiguous(), torch.zeros_like(user)[None]
+        states = self.lstm(torch.cat((before, places), -1), start)[0]
         rows, states = self.of_row(ordered), self.of_state(states)
         return Pointing.apply(rows, states, self.v.weight[0], masked == "placed")
-
-    def start(self, user: Tensor) -> State:
-        """Return the state of the LSTM before anything is placed."""
-        return user[None].contiguous(), torch.zeros_like(user)[None]
-
-    def step(
-        self, rows: Tensor, place: int, before: Tensor, state: State
-    ) -> tuple[Tensor, State]:
-        """Return scores (n_lists, n_rows) at a place from 0, and the next state.
-
-        ``rows`` are W_h h, ``before`` (n_lists, H) is h of what was placed last.
-        """
-        here = self.one_hot(place, place + 1, before).expand(len(before), -1)
-        states, state = self.lstm(torch.cat((before, here), -1)[:, None], state)
-        return self.v(torch.tanh(rows + self.of_state(states)))[..., 0], state
-
-    @torch.no_grad()
-    def arrange(
-        self,
-        h: Tensor,
-        user: Tensor,
-        valid: Tensor,
-        generator: torch.Generator | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """Place the best candidate at each place, or one drawn with its probability.
-
-        Parameters
-        ----------
-        h : Tensor of shape (n_lists, longest, H)
-            Vectors of the candidates.
-        user : Tensor of shape (n_lists, H)
-            User vectors.
-        valid : bool Tensor of shape (n_lists, longest)
-            Which candidates are no padding.
-        generator : torch.Generator, default=None
-            Draws; None takes the best.
-
-        Returns
-        -------
-        order : int Tensor of shape (n_lists, longest)
-            Candidate at each place; padding comes last.
-        scores : Tensor of shape (n_lists, longest, longest)
-            By place and by candidate, -inf for what was placed before and padding.
-        """
-        rows, state = self.of_row(h), self.start(user)
-        before, free = torch.zeros_like(user), torch.ones_like(valid)
-        numbers = torch.arange(len(h), device=h.device)
-        order, scores = [], []
-        for place in range(h.shape[1]):
-            given, state = self.step(rows, place, before, state)
-            left = free & valid
-            scores.append(given.masked_fill(~left, -torch.inf))
-            if generator is not None:
-                # Scores plus Gumbel noise: the largest is a draw from their softmax.
-                noise = torch.empty_like(given).exponential_(generator=generator)
-                given = given - torch.log(noise)
-            key = given.masked_fill(~left, -torch.inf)
-            # Where all rows are placed, padding follows in its order.
-            key = torch.where(left.any(1, keepdim=True), key, free.to(key.dtype))
-            chosen = key.argmax(1)
-            free[numbers, chosen] = False
-            before = h[numbers, chosen]
-            order.append(chosen)
-        return torch.stack(order, 1), torch.stack(scores, 1)
 
 
 def arrangement_loss(scores: Tensor, valid: Tensor, masked: str = "placed") -> Tensor:

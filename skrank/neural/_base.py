@@ -1,39 +1,55 @@
-"""What the neural rankers share: lists in, a trained network, scores out."""
+"""What the neural rankers share: lists in, trained networks, scores out."""
 
 from __future__ import annotations
 
 import copy
 from contextlib import contextmanager
+from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import torch
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from skrank._data.checks import Integers, as_written, finite_column
-from skrank._data.grouping import Grouping, group_rows, list_weights
+from skrank._data.checks import Integers, finite_column, refuse_masked
+from skrank._data.grouping import group_rows, list_weights
 from skrank._data.groups import find_groups, takes_groups
-from skrank._data.lists import Floats, Lists
+from skrank._data.lists import Floats, Indices, Lists
 from skrank.base import RankerMixin
 from skrank.metrics import ndcg_score
-from skrank.neural._batches import Batch, ListTables, Ragged, batches_of
-from skrank.neural._list_data import ListData
-from skrank.neural._reader import Reader
-from skrank.neural._training import Course, Target
+from skrank.neural._batches import MOST_ROWS, Batch, bounded_parts
+from skrank.neural._callbacks import (
+    CallbackSupportMixin,
+    FitTasks,
+    keeps_state,
+    with_callbacks,
+)
+from skrank.neural._copies import by_content
+from skrank.neural._device import find_device, own_settings, prediction_device, seeded
+from skrank.neural._encoders import Encoder
+from skrank.neural._fitting import (
+    LabelledLists,
+    NewLists,
+    hidden_sizes,
+    padded_curves,
+    train_network,
+)
+from skrank.neural._inputs import ListInputs
+from skrank.neural._trainer import Target
+from skrank.neural._validation import place_rows
 
 
-class NeuralRanker(RankerMixin, BaseEstimator):
+class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
     """Base of the neural rankers.
 
-    A subclass defines ``_model``, the network behind the reader and what it learns of
-    the labels; and ``_predict``, the scores of a batch.
+    A subclass defines ``_head``, the network behind the encoder; ``_labels``, what is
+    checked of them once a fit; ``_target``, what a network learns of them; and
+    ``_predict``, the scores of a batch.
     """
 
     _request = {"groups": True, "history": True, "profile": True}  # noqa: RUF012
@@ -43,19 +59,23 @@ class NeuralRanker(RankerMixin, BaseEstimator):
     _doc_link_module = "skrank"
 
     _parameter_constraints: dict = {  # noqa: RUF012
+        "standardize": [StrOptions({"all", "list"})],
         "set_encoder": [StrOptions({"attention", "mlp"})],
         "history_encoder": [StrOptions({"lstm", "mlp"}), None],
-        "hidden_size": [Integers(1)],
+        "hidden_size": [Integers(1), tuple, list],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
-        "batch_size": [Integers(1)],
+        "batch_size": [Integers(1), StrOptions({"auto"})],
         "max_epochs": [Integers(1)],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "validation_metric": [str, callable, None],
         "n_epochs_no_change": [Integers(1)],
+        "n_networks": [Integers(1)],
+        "warm_start": ["boolean"],
         "n_jobs": [Integers(None), None],
-        "device": [str],
+        "device": [str, torch.device],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -65,17 +85,29 @@ class NeuralRanker(RankerMixin, BaseEstimator):
         tags.input_tags.sparse = False
         return tags
 
-    def _model(
-        self, y: Floats, lists: Lists, rng: np.random.RandomState
-    ) -> tuple[nn.Module, Target]:
-        """Return the network behind the reader, and what to learn of the labels."""
+    def _labels(self, y: Floats, lists: Lists) -> Floats:
+        """Return the labels to learn, checked."""
+        return y
+
+    def _head(self, data: LabelledLists) -> nn.Module:
+        """Return the network behind the encoder, its weights drawn."""
         raise NotImplementedError
 
-    def _predict(self, network: nn.ModuleDict, batch: Batch) -> Any:
+    def _target(self, data: LabelledLists, rng: np.random.RandomState) -> Target:
+        """Return what a network learns."""
+        raise NotImplementedError
+
+    def _predict(self, networks: list[nn.ModuleDict], batch: Batch) -> Any:
         """Return a score of each candidate of a batch, (n_lists, longest)."""
         raise NotImplementedError
 
+    def _finish(self, scores: Floats, first: Indices | None) -> Floats:
+        """Return scores without differences between equal rows, see by_content."""
+        raise NotImplementedError
+
     @takes_groups
+    @keeps_state
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
@@ -87,7 +119,7 @@ class NeuralRanker(RankerMixin, BaseEstimator):
         *,
         sample_weight=None,
     ):
-        """Train the network.
+        """Train the networks.
 
         Parameters
         ----------
@@ -109,7 +141,7 @@ class NeuralRanker(RankerMixin, BaseEstimator):
         Returns
         -------
         self : estimator
-            The fitted ranker.
+            The fitted ranker. A fit that raises leaves it as it was.
 
         Raises
         ------
@@ -117,47 +149,88 @@ class NeuralRanker(RankerMixin, BaseEstimator):
             If groups are missing, differ from the index of ``y`` or have another
             length; if values are not finite; if ``sample_weight`` varies inside a
             list; if ``history`` or ``profile`` miss a list or ``profile`` has not one
-            row a list; if the loss is not finite.
+            row a list; if the loss or the validation value is not finite; if
+            ``device`` is not there.
         TypeError
             If ``history`` or ``profile`` is no ListData.
         """
         name = type(self).__name__
         groups = find_groups(y, groups, f"{name}.fit")
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        device = find_device(self.device)
+        refuse_masked(X, "X")
+        previous = self._previous_fit()
+        X, y = validate_data(self, X, y, dtype=np.float64, reset=previous is None)
+        metadata = {
+            **{"groups": groups, "history": history, "profile": profile},
+            "sample_weight": sample_weight,
+        }
+        tasks = FitTasks(self, X, y, metadata, self.n_networks)
         grouping = group_rows(groups, len(y))
-        lists = grouping.lists
-        y = grouping.gather(finite_column(y, "y"))
         weights = list_weights(sample_weight, grouping)
-        weights = np.ones(lists.n_lists) if weights is None else weights
-        weights = weights / weights.mean()
-        self._scalers = {}
-        tables = self._tables(X, grouping, history, profile, fitting=True)
+        y = self._labels(grouping.gather(finite_column(y, "y")), grouping.lists)
+        if previous is None:
+            self._inputs = ListInputs(
+                name, self.standardize == "list", self.history_encoder is not None
+            ).fit(X, grouping, history, profile)
+        given = X, grouping, history, profile
+        tables = self._inputs.tables(*given, torch.float32, device)
+        weights = np.ones(grouping.lists.n_lists) if weights is None else weights
+        data = LabelledLists(tables, grouping.lists, y, weights / weights.mean())
         rng = check_random_state(self.random_state)
-        training, validation = self._split(lists, rng)
-
-        device = torch.device(self.device)
-        # Seeds torch for this fit alone: dropout and first weights use its own state.
-        seeded = torch.random.fork_rng([device] if device.type == "cuda" else [])
-        with seeded, threads(self.n_jobs):
-            torch.manual_seed(rng.randint(np.iinfo(np.int32).max))
-            head, target = self._model(y, lists, rng)
-            network = nn.ModuleDict({"reader": self._reader(X), "head": head})
-            network.to(device)
-            course = Course(
-                self.max_epochs,
-                self.batch_size,
-                self.n_epochs_no_change,
-                self.learning_rate,
-                self.weight_decay,
-                int(self.verbose),
-                name,
-            )
-            course.train(network, tables, target, weights, training, validation, rng)
-        self.network_ = network.cpu()
-        self.loss_curve_ = np.array(course.losses)
-        self.validation_curve_ = np.array(course.validation_losses)
-        self.n_epochs_ = len(course.losses)
+        networks, records = [], []
+        for number in range(self.n_networks):
+            with (
+                own_settings(device, self.n_jobs, training=True),
+                seeded(device, int(rng.randint(np.iinfo(np.int32).max))),
+                tasks.network(self.max_epochs, partial(self._state, networks)) as after,
+            ):
+                start = None if previous is None else previous[number]
+                network, record = train_network(self, data, rng, device, start, after)
+            networks.append(network.cpu())
+            records.append(record)
+        self._store(networks, records)
+        tasks.end(self._state(networks))
         return self
+
+    def _previous_fit(self):
+        """Return the networks to go on from with ``warm_start``, or None."""
+        if not (self.warm_start and hasattr(self, "networks_")):
+            return None
+        if len(self.networks_) != self.n_networks:
+            raise ValueError(
+                f"warm_start=True: the last fit had n_networks={len(self.networks_)} "
+                f"and this one has {self.n_networks}. Use warm_start=False."
+            )
+        return self.networks_
+
+    def _network(self, head):
+        """Return the encoder for tables of the widths seen in fit, and the head."""
+        inputs = self._inputs
+        encoder = Encoder(
+            inputs.candidates.n_columns,
+            None if inputs.history is None else inputs.history.n_columns,
+            None if inputs.profile is None else inputs.profile.n_columns,
+            hidden_sizes(self.hidden_size)[0],
+            self.set_encoder,
+            self.history_encoder,
+            self.dropout,
+        )
+        return nn.ModuleDict({"encoder": encoder, "head": head})
+
+    def _store(self, networks, records):
+        """Store what was learned, and how it went."""
+        self.networks_ = networks
+        self.loss_curves_ = padded_curves([record.losses for record in records])
+        self.validation_curves_ = padded_curves(
+            [record.validation_values for record in records]
+        )
+        self.n_epochs_ = self.loss_curves_.shape[1]
+
+    def _state(self, networks, network=None):
+        """Return the attributes of a ranker with these networks so far."""
+        if network is not None:
+            networks = [*networks, copy.deepcopy(network).cpu()]
+        return {"networks_": networks, "_inputs": self._inputs}
 
     @takes_groups
     def predict(self, X, groups=None, history=None, profile=None):
@@ -186,12 +259,13 @@ class NeuralRanker(RankerMixin, BaseEstimator):
         ValueError
             If groups are missing, or the data are not as in ``fit``.
         """
-        grouping, tables = self._seen(X, groups, history, profile, "predict")
-        scores = np.empty(grouping.lists.n_rows)
-        for numbers, batch, network in self._batches(tables):
-            padded = self._predict(network, batch)
-            place_rows(scores, padded, batch, grouping.lists, numbers)
-        return grouping.scatter(scores)
+        seen = self._new_lists(X, groups, history, profile, "predict")
+        scores = np.empty(seen.lists.n_rows)
+        with self._predicting(seen) as batches:
+            for numbers, batch, networks in batches:
+                padded = self._predict(networks, batch)
+                place_rows(scores, padded, batch, seen.lists, numbers)
+        return seen.grouping.scatter(self._finish(scores, seen.first))
 
     @takes_groups
     def score(
@@ -226,132 +300,45 @@ class NeuralRanker(RankerMixin, BaseEstimator):
         """
         groups = find_groups(y, groups, f"{type(self).__name__}.score")
         scores = self.predict(X, groups, history, profile)
-        return ndcg_score(np.asarray(y), scores, groups, sample_weight=sample_weight)
+        return ndcg_score(np.asanyarray(y), scores, groups, sample_weight=sample_weight)
 
-    def _reader(self, X):
-        """Return the reader for tables of the widths seen in fit."""
-
-        def width(name):
-            scaler = self._scalers.get(name)
-            return None if scaler is None else scaler.n_features_in_
-
-        return Reader(
-            X.shape[1],
-            width("history"),
-            width("profile"),
-            self.hidden_size,
-            self.set_encoder,
-            self.history_encoder,
-            self.dropout,
-        )
-
-    def _split(self, lists, rng):
-        """Return the numbers of the training lists, and of the validation lists."""
-        numbers = np.arange(lists.n_lists)
-        if not self.early_stopping:
-            return numbers, None
-        if lists.n_lists < 2:
-            raise ValueError(
-                "early_stopping=True sets whole lists apart, and there is only one. "
-                "Use early_stopping=False."
-            )
-        n_apart = int(np.ceil(self.validation_fraction * lists.n_lists))
-        n_apart = min(n_apart, lists.n_lists - 1)
-        drawn = rng.permutation(numbers)
-        return np.sort(drawn[n_apart:]), np.sort(drawn[:n_apart])
-
-    def _seen(self, X, groups, history, profile, method):
-        """Return the lists of new rows, and their tables."""
+    def _new_lists(self, X, groups, history, profile, method):
+        """Return the lists of new rows and their tables."""
         check_is_fitted(self)
         groups = find_groups(X, groups, f"{type(self).__name__}.{method}")
+        refuse_masked(X, "X")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        grouping = group_rows(groups, len(X))
-        return grouping, self._tables(X, grouping, history, profile)
-
-    def _tables(self, X, grouping: Grouping, history, profile, fitting=False):
-        """Return standardised tables of the lists, on the device."""
-        # Predictions in float64 do not depend on the order of rows, but for 1e-15.
-        dtype = torch.float32 if fitting else torch.float64
-        device = torch.device(self.device)
-        scaled = self._scaled("candidates", X, fitting)
-        candidates = Ragged(
-            grouping.gather(scaled), grouping.lists.sizes, dtype, device
+        grouping, first = by_content(X, group_rows(groups, len(X)))
+        device = prediction_device(find_device(self.device))
+        # In float64 predictions do not depend on the order of rows, but for 1e-15.
+        tables = self._inputs.tables(
+            X, grouping, history, profile, torch.float64, device
         )
-        browsed, profiles = None, None
-        if self.history_encoder is None:
-            history = None
-        rows = self._rows("history", history, grouping, fitting)
-        if rows is not None:
-            table, sizes = rows
-            browsed = Ragged(table, sizes, dtype, device)
-        rows = self._rows("profile", profile, grouping, fitting)
-        if rows is not None:
-            table, sizes = rows
-            if not np.all(sizes == 1):
-                label = grouping.labels[np.argmax(sizes != 1)]
-                raise ValueError(
-                    "profile must have one row a list, but list "
-                    f"{as_written(label)} has {sizes[sizes != 1][0]}. Several rows in "
-                    "order are a history."
-                )
-            profiles = torch.as_tensor(table, dtype=dtype, device=device)
-        return ListTables(candidates, browsed, profiles)
+        return NewLists(grouping, tables, first, device)
 
-    def _rows(self, name, given, grouping, fitting):
-        """Return the standardised rows that lists have besides candidates, if any."""
-        if given is not None and not isinstance(given, ListData):
-            raise TypeError(
-                f"{name} must be a skrank.neural.ListData, got {type(given).__name__}: "
-                "scikit-learn's tools would cut other containers by row."
-            )
-        if not fitting and (given is None) != (name not in self._scalers):
-            had = "without" if given is not None else "with"
-            raise ValueError(f"{type(self).__name__} was fitted {had} {name}.")
-        if given is None:
-            return None
-        table, sizes = given.gather(grouping.labels.tolist(), name)
-        return self._scaled(name, table, fitting), sizes
+    @contextmanager
+    def _predicting(self, seen, most_rows=MOST_ROWS):
+        """Give an iterator over list numbers, their batch and the networks."""
+        networks = [
+            copy.deepcopy(network).double().to(seen.device).eval()
+            for network in self.networks_
+        ]
+        sizes = seen.lists.sizes
+        parts = bounded_parts(np.arange(len(sizes)), sizes, most_rows)
+        with own_settings(seen.device, self.n_jobs, training=False):
+            yield ((part, seen.tables.batch(part), networks) for part in parts)
 
-    def _scaled(self, name, table, fitting):
-        """Return columns with mean 0 and variance 1 over the rows seen in fit."""
-        if fitting:
-            scaler = StandardScaler()
-            self._scalers[name] = scaler
-            if not len(table):  # nobody browsed anything
-                scaler.fit(np.zeros((1, table.shape[1])))
-                return table
-            return scaler.fit_transform(table)
-        scaler = self._scalers[name]
-        if table.shape[1] != scaler.n_features_in_:
-            raise ValueError(
-                f"{name} has {table.shape[1]} features, but {type(self).__name__} was "
-                f"fitted with {scaler.n_features_in_}."
-            )
-        return scaler.transform(table) if len(table) else table
+    @property
+    def network_(self):
+        """The first network, torch.nn.ModuleDict, on the CPU."""
+        return self.networks_[0]
 
-    def _batches(self, tables: ListTables):
-        """Yield list numbers, batch and network, lists of like length together."""
-        network = copy.deepcopy(self.network_).double().to(self.device).eval()
-        by_size = np.argsort(tables.candidates.sizes, kind="stable")
-        with torch.no_grad(), threads(self.n_jobs):
-            for numbers in batches_of(by_size, self.batch_size):
-                yield numbers, tables.batch(numbers), network
+    @property
+    def loss_curve_(self):
+        """Mean training loss of each epoch, ndarray of shape (n_epochs,)."""
+        return np.nanmean(self.loss_curves_, axis=0)
 
-
-@contextmanager
-def threads(n_jobs):
-    """Use so many threads inside: small networks lose time with more than one."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(effective_n_jobs(n_jobs))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def place_rows(out, padded, batch, lists, numbers):
-    """Write what a batch says of its candidates to the places of their rows."""
-    valid = batch.valid.cpu().numpy()
-    place = np.arange(valid.shape[1])
-    rows = (lists.starts[numbers][:, None] + place)[valid]
-    out[..., rows] = padded.cpu().numpy()[..., valid]
+    @property
+    def validation_curve_(self):
+        """Mean value on the lists set apart, ndarray of shape (n_epochs,) or (0,)."""
+        return np.nanmean(self.validation_curves_, axis=0)

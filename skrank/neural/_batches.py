@@ -14,6 +14,35 @@ from skrank._data.lists import Floats, Indices
 
 # Lists are sorted by length among so many batches, so that little is padded.
 WINDOW = 8
+# Pairs of candidates, lists x longest^2, that are computed at once.
+MOST_PAIRS = 2**21
+# Rows, padding included, that are predicted at once.
+MOST_ROWS = 2**14
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Rows browsed, packed: the first of each list, then the second of each, ...
+
+    Attributes
+    ----------
+    rows : Tensor of shape (n_browsed, n_history)
+        The rows.
+    step_sizes : int Tensor of shape (longest,)
+        Number of lists that have a first, a second, ... row; on the CPU.
+    lists : int Tensor of shape (n_histories,)
+        Number in the batch of the lists that have a history, the longest first.
+    sizes : Tensor of shape (n_histories,)
+        Number of rows of each of these.
+    of_row : int Tensor of shape (n_browsed,)
+        Number in the batch of the list of each row.
+    """
+
+    rows: Tensor
+    step_sizes: Tensor
+    lists: Tensor
+    sizes: Tensor
+    of_row: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +55,23 @@ class Batch:
         Rows to arrange.
     valid : bool Tensor of shape (n_lists, longest)
         Which of them are rows, not padding; rows come first.
-    history : Tensor of shape (n_lists, longest_history, n_history) or None
-        Rows browsed, in order.
-    n_browsed : int Tensor of shape (n_lists,) or None
-        Number of rows browsed.
+    sizes : ndarray of int of shape (n_lists,)
+        Number of rows of each list.
+    history : History or None
+        Rows browsed.
     profile : Tensor of shape (n_lists, n_profile) or None
         One row a list.
     """
 
     candidates: Tensor
     valid: Tensor
-    history: Tensor | None = None
-    n_browsed: Tensor | None = None
+    sizes: Indices
+    history: History | None = None
     profile: Tensor | None = None
 
 
 class Ragged:
-    """Rows of lists one after the other, of which batches are padded tables.
+    """Rows of lists one after the other, of which batches are cut.
 
     Parameters
     ----------
@@ -72,6 +101,30 @@ class Ragged:
         device = self.rows.device
         table = self.rows[torch.as_tensor(index, device=device)]
         return table, torch.as_tensor(valid, device=device)
+
+    def packed(self, numbers: Indices) -> History:
+        """Return the rows of some lists step by step, without padding."""
+        sizes = self.sizes[numbers]
+        lists = np.argsort(-sizes, kind="stable")
+        lists = lists[sizes[lists] > 0]
+        sizes, starts = sizes[lists], self.starts[numbers[lists]]
+        n_rows = int(sizes.sum())
+        of_row = np.repeat(np.arange(len(lists)), sizes)
+        step = np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        by_step = np.argsort(step, kind="stable")
+        of_row, step = of_row[by_step], step[by_step]
+        device = self.rows.device
+
+        def as_tensor(values):
+            return torch.as_tensor(values, device=device)
+
+        return History(
+            self.rows[as_tensor(starts[of_row] + step)],
+            torch.as_tensor(np.bincount(step), dtype=torch.int64, device="cpu"),
+            as_tensor(lists),
+            as_tensor(sizes),
+            as_tensor(lists[of_row]),
+        )
 
 
 def padded_index(starts: Indices, sizes: Indices) -> tuple[NDArray[np.bool_], Indices]:
@@ -105,13 +158,13 @@ class ListTables:
     def batch(self, numbers: Indices) -> Batch:
         """Return the lists with these numbers as a batch."""
         candidates, valid = self.candidates.padded(numbers)
-        history = n_browsed = profile = None
+        history = profile = None
         if self.history is not None:
-            history, browsed = self.history.padded(numbers)
-            n_browsed = browsed.sum(1)
+            history = self.history.packed(numbers)
         if self.profile is not None:
             profile = self.profile[torch.as_tensor(numbers, device=valid.device)]
-        return Batch(candidates, valid, history, n_browsed, profile)
+        sizes = self.candidates.sizes[numbers]
+        return Batch(candidates, valid, sizes, history, profile)
 
 
 def drawn_batches(
@@ -123,11 +176,24 @@ def drawn_batches(
     for first in range(0, len(drawn), WINDOW * batch_size):
         window = drawn[first : first + WINDOW * batch_size]
         window = window[np.argsort(sizes[window], kind="stable")]
-        batches += list(batches_of(window, batch_size))
+        starts = range(0, len(window), batch_size)
+        batches += [window[start : start + batch_size] for start in starts]
     return [batches[place] for place in rng.permutation(len(batches))]
 
 
-def batches_of(numbers: Indices, batch_size: int) -> Iterator[Indices]:
-    """Yield the lists in batches, in their order."""
-    for first in range(0, len(numbers), batch_size):
-        yield numbers[first : first + batch_size]
+def bounded_parts(
+    numbers: Indices, sizes: Indices, most_rows: float = np.inf
+) -> Iterator[Indices]:
+    """Yield lists in parts that fit in memory, the longest first.
+
+    A part has at most MOST_PAIRS pairs of candidates and ``most_rows`` rows, padding
+    included, or is a single list.
+    """
+    by_size = numbers[np.argsort(-sizes[numbers], kind="stable")]
+    first = 0
+    while first < len(by_size):
+        longest = int(sizes[by_size[first]])
+        most = min(MOST_PAIRS // longest**2, most_rows // longest)
+        last = first + max(int(most), 1)
+        yield by_size[first:last]
+        first = last

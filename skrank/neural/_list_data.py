@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,9 @@ class ListData:
             )
         if not rows:
             raise ValueError("ListData needs the rows of at least one list, got none.")
-        self._tables = {label: _table(label, given) for label, given in rows.items()}
+        self._tables = {
+            label_key(label): _table(label, values) for label, values in rows.items()
+        }
         widths = {table.shape[1] for table in self._tables.values()}
         if len(widths) > 1:
             raise ValueError(
@@ -101,7 +104,7 @@ class ListData:
 
     def rows_of(self, label: Hashable) -> Floats:
         """Return the rows of one list, shape (n, n_features); KeyError if unknown."""
-        return self._tables[label]
+        return self._tables[label_key(label)]
 
     def gather(self, labels: Iterable[Hashable], name: str) -> tuple[Floats, Indices]:
         """Return the rows of some lists one after the other, and each list's number.
@@ -126,27 +129,67 @@ class ListData:
             If a list is unknown.
         """
         labels = list(labels)
-        missing = [label for label in labels if label not in self._tables]
+        keys = [label_key(label) for label in labels]
+        missing = [
+            label
+            for label, key in zip(labels, keys, strict=True)
+            if key not in self._tables
+        ]
         if missing:
             raise ValueError(
                 f"{name} has no rows for {len(missing)} of {len(labels)} lists, such "
                 f"as {as_written(missing[0])}. Labels must be those of groups; a list "
                 "without rows is np.empty((0, n_features))."
             )
-        tables = [self._tables[label] for label in labels]
+        tables = [self._tables[key] for key in keys]
         return np.concatenate(tables), np.array([len(table) for table in tables])
 
 
-def _table(label: Hashable, given: Any) -> Floats:
+# In each unit that a fixed span of time has, how many attoseconds it has.
+ATTOSECONDS = {
+    **{"W": 7 * 86400 * 10**18, "D": 86400 * 10**18, "h": 3600 * 10**18},
+    **{"m": 60 * 10**18, "s": 10**18, "ms": 10**15, "us": 10**12, "ns": 10**9},
+    **{"ps": 10**6, "fs": 10**3, "as": 1},
+}
+
+
+def label_key(label: Hashable) -> Hashable:
+    """Return what a label is found by: the same for equal dates of different kinds.
+
+    Dates come as ``datetime64`` of any unit from arrays, and as ``datetime``, ``date``
+    or pandas' ``Timestamp`` from users; their hashes differ. Dates with a time zone,
+    and all other labels, are as they are.
+    """
+    if isinstance(label, datetime | timedelta) and hasattr(label, "to_numpy"):
+        # Of pandas. numpy's own conversion would drop nanoseconds.
+        label = label if getattr(label, "tzinfo", None) else label.to_numpy()
+    elif isinstance(label, datetime):
+        label = label if label.tzinfo else np.datetime64(label)
+    elif isinstance(label, date):
+        label = np.datetime64(label)
+    elif isinstance(label, timedelta):
+        label = np.timedelta64(label)
+    if not isinstance(label, np.datetime64 | np.timedelta64):
+        return label
+    unit, step = np.datetime_data(label.dtype)
+    if isinstance(label, np.datetime64) and unit in {"Y", "M"}:  # of several lengths
+        label, unit, step = label.astype("datetime64[D]"), "D", 1
+    kind = label.dtype.kind
+    if unit not in ATTOSECONDS:
+        return kind, unit, step * int(label.astype(np.int64))
+    return kind, ATTOSECONDS[unit] * step * int(label.astype(np.int64))
+
+
+def _table(label: Hashable, rows: Any) -> Floats:
     """Return rows as a finite float64 table."""
     try:
-        table = np.atleast_2d(np.array(given, dtype=np.float64))
+        table = np.atleast_2d(np.array(rows, dtype=np.float64))
     except (TypeError, ValueError) as error:
         raise ValueError(f"ListData: {label!r} holds no table of numbers.") from error
     if table.ndim != 2 or table.shape[1] == 0:
         raise ValueError(
             f"ListData: {label!r} must be a row or a table of rows, got shape "
-            f"{np.shape(given)}."
+            f"{np.shape(rows)}."
         )
     if not np.isfinite(table).all():
         raise ValueError(f"ListData: {label!r} contains NaN or infinity.")

@@ -9,14 +9,17 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 PLACES_AT_ONCE = 4
+# Numbers kept for the gradient; beyond, tanh is computed again.
+MOST_KEPT = 2**24
 
 
 class Pointing(torch.autograd.Function):
     r"""Scores :math:`v \cdot \tanh(r_j + g_i)` of places i and candidates j.
 
-    Applied to r (n_lists, n, H), g (n_lists, n, H), v (H,) and whether to leave out
+    Applied to r (n_lists, n, P), g (n_lists, n, P), v (P,) and whether to leave out
     j < i, which comes out as 0: half of the work, which is most of a training step.
-    Returns (n_lists, n, n), by place. Differentiable once.
+    Returns (n_lists, n, n), by place. Differentiable once. Memory is that of the
+    scores, and of MOST_KEPT numbers where gradients are wanted.
     """
 
     @staticmethod
@@ -24,26 +27,31 @@ class Pointing(torch.autograd.Function):
         """Return the scores."""
         n = rows.shape[1]
         scores = rows.new_zeros(len(rows), n, n)
-        pointed = []
+        kept, room = [], MOST_KEPT if any(ctx.needs_input_grad) else 0
         for first in range(0, n, PLACES_AT_ONCE):
             here, there = _part(first, upper)
-            part = (rows[:, None, there] + states[:, here, None]).tanh_()
+            part = _tanh(rows, states, here, there)
             scores[:, here, there] = part @ v
-            pointed.append(part)
-        ctx.upper = upper
-        ctx.save_for_backward(v, *pointed)
+            room -= part.numel()
+            if room >= 0:
+                kept.append(part)
+        ctx.upper, ctx.n_kept = upper, len(kept)
+        ctx.save_for_backward(rows, states, v, *kept)
         return scores
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, outer: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients in r, g and v."""
-        v, *pointed = ctx.saved_tensors
-        shape = *outer.shape[:2], len(v)
-        in_rows, in_states = outer.new_zeros(shape), outer.new_zeros(shape)
+        rows, states, v, *kept = ctx.saved_tensors
+        in_rows, in_states = torch.zeros_like(rows), torch.zeros_like(states)
         in_v = torch.zeros_like(v)
-        for number, part in enumerate(pointed):
-            here, there = _part(number * PLACES_AT_ONCE, ctx.upper)
+        for number, first in enumerate(range(0, rows.shape[1], PLACES_AT_ONCE)):
+            here, there = _part(first, ctx.upper)
+            if number < ctx.n_kept:
+                part = kept[number]
+            else:
+                part = _tanh(rows, states, here, there)
             slope = outer[:, here, there]
             in_v += slope.reshape(-1) @ part.reshape(-1, len(v))
             inner = torch.addcmul(
@@ -57,3 +65,8 @@ class Pointing(torch.autograd.Function):
 def _part(first: int, upper: bool) -> tuple[slice, slice]:
     """Return some places, and the candidates that they may take."""
     return slice(first, first + PLACES_AT_ONCE), slice(first if upper else 0, None)
+
+
+def _tanh(rows: Tensor, states: Tensor, here: slice, there: slice) -> Tensor:
+    """Return tanh of the sums of each place and candidate."""
+    return (rows[:, None, there] + states[:, here, None]).tanh_()

@@ -8,100 +8,36 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from torch import Tensor, nn
 
 from skrank._data.checks import check_choice, check_count, finite_column
 from skrank._data.grouping import list_weights
 from skrank._data.groups import find_groups, takes_groups
-from skrank._data.lists import Floats, Indices, Levels, Lists
-from skrank.metrics import PositionBased, UserBrowsing, best_order
-from skrank.neural._arranger import Arranger, arrangement_loss
-from skrank.neural._base import NeuralRanker, place_rows
-from skrank.neural._batches import Batch, padded_index
+from skrank.metrics import PositionBased, UserBrowsing
+from skrank.neural._arrangements import (
+    decoders_of,
+    order_losses,
+    place_best,
+    place_drawn,
+    ranks_of,
+    scores_by_place,
+    strict_order,
+)
+from skrank.neural._arranger import Arranger
+from skrank.neural._base import NeuralRanker
+from skrank.neural._batches import MOST_ROWS
+from skrank.neural._copies import share_ranks
+from skrank.neural._decoding import arrange
+from skrank.neural._fitting import hidden_sizes
+from skrank.neural._targets import ArrangementTarget, best_ranks
 
 MOST_PLACES = 64  # that the decoder tells apart
 MASKED = {"exact": "placed", "previous": "previous"}
 
 
-class ArrangementTarget:
-    """The best arrangement of each list, equal labels in an order drawn anew.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-        Labels in the order of the lists.
-    ranks : ndarray of shape (n_rows,)
-        Rank of each row in a best arrangement, any number that sorts to it.
-    lists : Lists
-        The lists.
-    masked : {"placed", "previous"}
-        Reading of the loss.
-    redrawn : bool
-        Whether equal labels are drawn anew in each epoch, not only once.
-    rng : RandomState
-        Draws the first order.
-    """
-
-    def __init__(
-        self,
-        y: Floats,
-        ranks: Floats,
-        lists: Lists,
-        masked: str,
-        redrawn: bool,
-        rng: np.random.RandomState,
-    ) -> None:
-        self.y, self.lists, self.masked = y, lists, masked
-        self.of_list = lists.expand(np.arange(lists.n_lists))
-        places = np.empty(len(y))
-        places[np.lexsort((ranks, self.of_list))] = np.arange(len(y))
-        # The places that the rows of each label have among them, label by label.
-        self.places = places[np.lexsort((places, y, self.of_list))]
-        self.redrawn = redrawn and bool((Levels(y, lists).sizes > 1).any())
-        self._draw(rng)
-
-    def redraw(self, rng: np.random.RandomState) -> None:
-        """Share the ranks of equal labels out anew."""
-        if self.redrawn:
-            self._draw(rng)
-
-    def _draw(self, rng: np.random.RandomState) -> None:
-        tie_breaks = rng.random_sample(len(self.y))
-        places = np.empty(len(self.y))
-        places[np.lexsort((tie_breaks, self.y, self.of_list))] = self.places
-        # Which row of its list stands at each place.
-        self.order = np.argsort(places) - self.lists.expand(self.lists.starts)
-
-    def values(self, network: nn.ModuleDict, batch: Batch, numbers: Indices) -> Tensor:
-        """Return minus the log-probability of each list's arrangement, (n_lists,)."""
-        h, user = network["reader"](batch)
-        order = padded_order(self.order, self.lists, numbers)
-        return order_loss(network["head"], h, user, batch.valid, order, self.masked)
-
-
-def padded_order(order: Indices, lists: Lists, numbers: Indices) -> Indices:
-    """Return the places in their lists of some lists' rows, padding behind them."""
-    valid, index = padded_index(lists.starts[numbers], lists.sizes[numbers])
-    return np.where(valid, order[index], np.arange(valid.shape[1]))
-
-
-def order_loss(
-    arranger: nn.Module,
-    h: Tensor,
-    user: Tensor,
-    valid: Tensor,
-    order: Indices,
-    masked: str,
-) -> Tensor:
-    """Return minus the log-probability of candidates in an order, (n_lists,)."""
-    index = torch.as_tensor(order, device=h.device)[..., None].expand_as(h)
-    return arrangement_loss(arranger(h.gather(1, index), user, masked), valid, masked)
-
-
 class STARanker(NeuralRanker):
     r"""Neural ranker that arranges a set: it places one candidate after the other.
 
-    A reader turns what the user browsed into a vector u (an LSTM that starts at the
+    Encoders turn what the user browsed into a vector u (an LSTM that starts at the
     profile) and each candidate into a vector h that knows the whole set (attention). An
     arranger, the decoder of a pointer network, then places candidates one by one:
 
@@ -117,10 +53,8 @@ class STARanker(NeuralRanker):
     decoder. Prediction takes the best candidate at each place.
 
     Readings where the paper's text leaves room, see ``doc/neural.md``: the attention
-    of the reader, u as the decoder's first state, and the tanh above. Memory of a step
-    is proportional to batch_size x longest list squared x hidden_size. The training
-    loop is our own rather than skorch's, which cuts data and validation parts by row,
-    and has no place for lists, histories and targets drawn in each epoch.
+    of the encoder, u as the decoder's first state, and the tanh above. Memory of a step
+    grows with the square of the longest list.
 
     Parameters
     ----------
@@ -133,38 +67,54 @@ class STARanker(NeuralRanker):
         ``UserBrowsing()`` of ``skrank.metrics`` takes the order with the most clicks
         expected, see :func:`~skrank.metrics.best_order`.
     ties : {"redraw", "fixed"}, default="redraw"
-        Whether the order of equal labels in the target is drawn anew in each epoch or
-        once a fit.
+        Whether equal labels come in a new order in each epoch or in one for the fit.
     max_grade : float, default=4
-        The best grade there could be, for a click model as target.
+        The best grade there could be, of a click model as target.
+    standardize : {"all", "list"}, default="all"
+        How features of candidates are scaled: to mean 0 and variance 1 over all rows,
+        or inside each list, short lists being held near the variance over all lists.
+        Histories and profiles are always scaled over all rows.
     set_encoder : {"attention", "mlp"}, default="attention"
         How candidates are read: with attention to each other, or each alone.
     history_encoder : {"lstm", "mlp"} or None, default="lstm"
         How the rows browsed are read: in their order, as their mean, or not at all.
-    hidden_size : int, default=64
-        Number of entries of the vectors inside the network.
+    hidden_size : int or tuple of int, default=64
+        Number of entries of the vectors inside the network. Of a tuple such as
+        (64, 32) the first is that of h and g, the second that of v; 64 is short for
+        (64, 64).
     dropout : float, default=0.0
         Share of the entries of a candidate's vector that are left out in training.
     learning_rate : float, default=0.001
         Step size of Adam.
     weight_decay : float, default=0.0001
         Strength of the L2 penalty, as Adam adds it to the gradient.
-    batch_size : int, default=32
-        Number of lists in a step.
+    batch_size : int or "auto", default="auto"
+        Number of lists in a step; "auto" takes lists of some 512 rows together, from 8
+        to 128 lists. Steps that need much memory are computed in parts.
     max_epochs : int, default=50
         Largest number of passes over the lists.
     early_stopping : bool, default=False
-        Set whole lists apart, stop when their loss no longer falls, and keep the
-        network that fitted them best.
+        Set whole lists apart, stop when the value on them no longer gets better, and
+        keep the network of the best epoch. Each network has lists of its own.
     validation_fraction : float, default=0.1
         Share of the lists set apart.
+    validation_metric : str, callable or RankingScorer, default=None
+        What is measured on the lists set apart: None is the loss, with equal labels
+        in one order. A name (:func:`~skrank.metrics.metric_names`) such as "ndcg@10",
+        a function ``metric(y, scores, groups)`` or a scorer is a metric to be large.
     n_epochs_no_change : int, default=10
-        Epochs to wait for a better validation loss.
+        Epochs to wait for a better value.
+    n_networks : int, default=1
+        Number of networks, trained one after the other from other first weights. The
+        mean of their scores at each place arranges.
+    warm_start : bool, default=False
+        Go on from the networks of the last fit, and keep its means and deviations.
     n_jobs : int, default=None
         Number of threads on the CPU; None means 1, which small networks run fastest
         with, -1 all cores.
-    device : str, default="cpu"
-        Where to compute, such as "cuda".
+    device : str or torch.device, default="cpu"
+        Where to compute, such as "cuda"; "auto" takes an accelerator if there is one.
+        Devices without float64 train alone, and the CPU predicts.
     random_state : int, RandomState instance or None, default=None
         Seed of all that is drawn. On the CPU the same seed gives the same network.
     verbose : int, default=0
@@ -172,14 +122,18 @@ class STARanker(NeuralRanker):
 
     Attributes
     ----------
+    networks_ : list of torch.nn.ModuleDict
+        The "encoder" and the "head" of each network, on the CPU.
     network_ : torch.nn.ModuleDict
-        The "reader" and the "head", on the CPU.
-    loss_curve_ : ndarray of shape (n_epochs,)
-        Mean training loss of each epoch.
-    validation_curve_ : ndarray of shape (n_epochs,) or (0,)
-        Mean loss of the lists set apart, with ``early_stopping``.
+        The first of them.
+    loss_curves_ : ndarray of shape (n_networks, n_epochs)
+        Mean training loss of each epoch; NaN behind the end of training.
+    validation_curves_ : ndarray of shape (n_networks, n_epochs) or (n_networks, 0)
+        Loss or metric of the lists set apart, with ``early_stopping``.
+    loss_curve_, validation_curve_ : ndarray of shape (n_epochs,) or (0,)
+        Their means over the networks still in training.
     n_epochs_ : int
-        Number of epochs.
+        Largest number of epochs of a network.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -220,17 +174,21 @@ class STARanker(NeuralRanker):
         ties="redraw",
         max_grade=4,
         *,
+        standardize="all",
         set_encoder="attention",
         history_encoder="lstm",
         hidden_size=64,
         dropout=0.0,
         learning_rate=1e-3,
         weight_decay=1e-4,
-        batch_size=32,
+        batch_size="auto",
         max_epochs=50,
         early_stopping=False,
         validation_fraction=0.1,
+        validation_metric=None,
         n_epochs_no_change=10,
+        n_networks=1,
+        warm_start=False,
         n_jobs=None,
         device="cpu",
         random_state=None,
@@ -240,6 +198,7 @@ class STARanker(NeuralRanker):
         self.target = target
         self.ties = ties
         self.max_grade = max_grade
+        self.standardize = standardize
         self.set_encoder = set_encoder
         self.history_encoder = history_encoder
         self.hidden_size = hidden_size
@@ -250,7 +209,10 @@ class STARanker(NeuralRanker):
         self.max_epochs = max_epochs
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.validation_metric = validation_metric
         self.n_epochs_no_change = n_epochs_no_change
+        self.n_networks = n_networks
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state
@@ -290,19 +252,16 @@ class STARanker(NeuralRanker):
         ValueError
             If groups are missing, or the data are not as in ``fit``.
         """
-        grouping, tables = self._seen(X, groups, history, profile, "arrange")
-        lists = grouping.lists
-        ranks = np.empty(lists.n_rows, dtype=np.intp)
-        scores = {}
-        for numbers, batch, network in self._batches(tables):
-            h, user = network["reader"](batch)
-            order, given = network["head"].arrange(h, user, batch.valid)
-            place_rows(ranks, _ranks(order), batch, lists, numbers)
-            for number, table in zip(numbers, given.cpu().numpy(), strict=True):
-                size = lists.sizes[number]
-                scores[grouping.labels[number]] = table[:size, :size]
-        ranks = grouping.scatter(ranks)
-        return (ranks, scores) if return_scores else ranks
+        seen = self._new_lists(X, groups, history, profile, "arrange")
+        ranks = np.empty(seen.lists.n_rows, dtype=np.intp)
+        with self._predicting(seen) as batches:
+            place_best(ranks, seen.lists, batches)
+        ranks = share_ranks(ranks, seen.first)
+        by_row = seen.grouping.scatter(ranks)
+        if not return_scores:
+            return by_row
+        with self._predicting(seen, most_rows=1) as batches:  # list by list
+            return by_row, dict(scores_by_place(seen, ranks, batches))
 
     @takes_groups
     def sample_arrangements(
@@ -317,7 +276,7 @@ class STARanker(NeuralRanker):
     ):
         """Draw arrangements of each list from the fitted model.
 
-        Exact: at each place one candidate is drawn with its probability.
+        At each place one candidate is drawn with its probability.
 
         Parameters
         ----------
@@ -349,21 +308,15 @@ class STARanker(NeuralRanker):
         """
         check_count(n_samples, "n_samples")
         method = "sample_arrangements"
-        grouping, tables = self._seen(X, groups, history, profile, method)
+        seen = self._new_lists(X, groups, history, profile, method)
         rng = check_random_state(random_state)
-        generator = torch.Generator(self.device)
+        generator = torch.Generator(seen.device)
         generator.manual_seed(int(rng.randint(np.iinfo(np.int32).max)))
-        ranks = np.empty((n_samples, grouping.lists.n_rows), dtype=np.intp)
-        for numbers, batch, network in self._batches(tables):
-            h, user = network["reader"](batch)
-            for draw in ranks:
-                order, _ = network["head"].arrange(h, user, batch.valid, generator)
-                place_rows(draw, _ranks(order), batch, grouping.lists, numbers)
-        if grouping.rows is None:
-            return ranks
-        out = np.empty_like(ranks)
-        out[:, grouping.rows] = ranks
-        return out
+        ranks = np.empty((n_samples, seen.lists.n_rows), dtype=np.intp)
+        most = max(MOST_ROWS // n_samples, 1)
+        with self._predicting(seen, most_rows=most) as batches:
+            place_drawn(ranks, seen.lists, batches, generator)
+        return seen.grouping.scatter(ranks.T).T
 
     @takes_groups
     def log_likelihood(
@@ -412,55 +365,35 @@ class STARanker(NeuralRanker):
             ``average`` is unknown, or the data are not as in ``fit``.
         """
         check_choice(average, "average", ("sum", "mean", None))
-        given = finite_column(y, "y")
+        y_column = finite_column(y, "y")
         groups = find_groups(y, groups, f"{type(self).__name__}.log_likelihood")
-        grouping, tables = self._seen(X, groups, history, profile, "log_likelihood")
-        lists = grouping.lists
-        if len(given) != lists.n_rows:
-            raise ValueError(
-                f"y has {len(given)} entries for {lists.n_rows} rows; it needs one "
-                "entry per row."
-            )
-        levels = Levels(grouping.gather(given), lists)
-        if levels.sizes.max() > 1:
-            raise ValueError(
-                "y must arrange each list, but some rows of a list are equal. Break "
-                "ties first, as rank_within(y, groups, method='ordinal') does."
-            )
-        order = levels.order - lists.expand(lists.starts)
-        values = np.empty(lists.n_lists)
-        for numbers, batch, network in self._batches(tables):
-            h, user = network["reader"](batch)
-            places = padded_order(order, lists, numbers)
-            loss = order_loss(network["head"], h, user, batch.valid, places, "placed")
-            values[numbers] = -loss.cpu().numpy()
-        weights = list_weights(sample_weight, grouping)
+        seen = self._new_lists(X, groups, history, profile, "log_likelihood")
+        order = strict_order(y_column, seen.grouping)
+        values = np.empty(seen.lists.n_lists)
+        with self._predicting(seen) as batches:
+            for numbers, loss in order_losses(order, seen.lists, batches):
+                values[numbers] = -loss
+        weights = list_weights(sample_weight, seen.grouping)
         if average is None:
-            by_label = grouping.label_order()
+            by_label = seen.grouping.label_order()
             return values if by_label is None else values[by_label]
         if average == "mean":
             return float(np.average(values, weights=weights))
         return float(values.sum() if weights is None else values @ weights)
 
-    def _model(self, y, lists, rng):
-        if self.target == "ndcg":
-            ranks = -y
-        else:
-            of_list = lists.expand(np.arange(lists.n_lists))
-            best = best_order(y, of_list, model=self.target, max_grade=self.max_grade)
-            ranks = best.ranks.astype(np.float64)
-        n_places = min(int(lists.sizes.max()), MOST_PLACES)
-        target = ArrangementTarget(
-            y, ranks, lists, MASKED[self.loss], self.ties == "redraw", rng
-        )
-        return Arranger(self.hidden_size, n_places), target
+    def _head(self, data):
+        n_places = min(int(data.lists.sizes.max()), MOST_PLACES)
+        if self.warm_start and hasattr(self, "networks_"):
+            n_places = self.network_["head"].n_places
+        return Arranger(*hidden_sizes(self.hidden_size, most=2), n_places)
 
-    def _predict(self, network, batch):
-        h, user = network["reader"](batch)
-        order, _ = network["head"].arrange(h, user, batch.valid)
-        return -_ranks(order).to(torch.float64)
+    def _target(self, data, rng):
+        ranks = best_ranks(self.target, self.max_grade, data.y, data.lists)
+        masked, redrawn = MASKED[self.loss], self.ties == "redraw"
+        return ArrangementTarget(data.y, ranks, data.lists, masked, redrawn, rng)
 
+    def _predict(self, networks, batch):
+        return -ranks_of(arrange(decoders_of(networks, batch), batch.sizes)).double()
 
-def _ranks(order: Tensor) -> Tensor:
-    """Return the rank of each candidate, 1 for the first, of orders (..., longest)."""
-    return order.argsort(-1) + 1
+    def _finish(self, scores, first):
+        return -share_ranks(-scores, first)

@@ -12,7 +12,9 @@ from skrank.losses import ListMLE
 
 torch = pytest.importorskip("torch", reason="skrank.neural needs PyTorch")
 
+from skrank.neural import _pointing  # noqa: E402
 from skrank.neural._arranger import Arranger, arrangement_loss  # noqa: E402
+from skrank.neural._decoding import Decoder, arrange  # noqa: E402
 from skrank.neural._pointing import Pointing  # noqa: E402
 
 
@@ -22,23 +24,25 @@ def worked(shared):
     return json.loads(path.read_text())["starank"]
 
 
-class Table(Arranger):
+class Table(Decoder):
     """Scores by place and candidate that are given."""
 
     def __init__(self, scores):
-        super().__init__(1, 1)
-        self.scores = torch.tensor([scores], dtype=torch.float64)
+        self.rows = torch.tensor(scores, dtype=torch.float64)[None]
+        self.numbers = torch.arange(self.rows.shape[1]).repeat(1, 1)
+        self.bound = 0.0
 
-    def step(self, rows, place, before, state):
-        return self.scores[:, place], state
+    def scores(self, place, n_lists, width):
+        return self.rows[:, place][:, self.numbers[0, :width]]
+
+    def take(self, lists, rows, slots, left):
+        self.numbers[lists, slots] = self.numbers[lists, left]
 
 
-def arrange(scores, generator=None):
+def arranged(scores, generator=None):
     """Return the order in which a table of scores places its candidates."""
-    n = len(scores[0])
-    h, user = torch.zeros(1, n, 1), torch.zeros(1, 1)
-    valid = torch.ones(1, n, dtype=torch.bool)
-    return Table(scores).arrange(h, user, valid, generator)[0][0].tolist()
+    sizes = np.array([len(scores)])
+    return arrange([Table(scores)], sizes, generator)[0].tolist()
 
 
 def draw(*shape, seed=0, scale=1.0):
@@ -49,7 +53,7 @@ def draw(*shape, seed=0, scale=1.0):
 @pytest.fixture
 def arranger():
     torch.manual_seed(0)
-    return Arranger(hidden_size=3, n_places=4).double()
+    return Arranger(hidden_size=3, pointing_size=2, n_places=4).double()
 
 
 def all_valid(n_lists, n):
@@ -70,7 +74,7 @@ def test_worked_loss_and_gradient_of_both_readings(worked, masked, case):
 
 
 def test_worked_greedy_order(worked):
-    assert arrange(worked["step_scores"]) == worked["greedy_order"]
+    assert arranged(worked["step_scores"]) == worked["greedy_order"]
 
 
 def test_scores_without_places_give_the_loss_and_gradient_of_listmle():
@@ -144,29 +148,91 @@ def test_a_list_has_the_same_loss_and_gradient_alone_and_padded(arranger):
         assert (longer.grad[0, :3] != 0).any()
 
 
+def sigmoid(x):
+    return 1.0 / (1.0 + np.exp(-x))
+
+
 def log_probability(arranger, h, user, order):
-    """Return log P of an order, one step of the decoder after the other."""
-    rows, state = arranger.of_row(h), arranger.start(user)
-    before, left, total = torch.zeros_like(user), list(range(h.shape[1])), 0.0
+    """Return log P of an order, from the formulas of the model written as loops."""
+    p = {name: value.numpy() for name, value in arranger.state_dict().items()}
+    h, state = h[0].numpy(), user[0].numpy()
+    cell, before = np.zeros(len(state)), np.zeros(h.shape[1])
+    left, total = list(range(len(h))), 0.0
     for place, chosen in enumerate(order):
-        scores, state = arranger.step(rows, place, before, state)
-        total = total + scores[0, chosen] - scores[0, left].logsumexp(0)
+        read = np.concatenate((before, np.eye(arranger.n_places)[min(place, 3)]))
+        gates = p["lstm.weight_ih_l0"] @ read + p["lstm.bias_ih_l0"]
+        gates = gates + p["lstm.weight_hh_l0"] @ state + p["lstm.bias_hh_l0"]
+        i, f, g, o = np.split(gates, 4)
+        cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
+        state = sigmoid(o) * np.tanh(cell)
+        pointing = p["of_state.weight"] @ state + p["of_state.bias"]
+        scores = np.tanh(h @ p["of_row.weight"].T + pointing) @ p["v.weight"][0]
+        total += scores[chosen] - np.log(np.exp(scores[left]).sum())
         left.remove(chosen)
-        before = h[:, chosen]
+        before = h[chosen]
     return total
 
 
 @torch.no_grad()
-def test_teacher_forcing_is_the_decoder_step_by_step_and_orders_add_up_to_one(arranger):
+def test_teacher_forcing_follows_the_formulas_and_orders_add_up_to_one(arranger):
     h, user = draw(1, 4, 3), draw(1, 3, seed=1)
     total = 0.0
     for order in permutations(range(4)):
         forced = arranger(h[:, order], user)
         loss = arrangement_loss(forced, all_valid(1, 4)).item()
-        expected = log_probability(arranger, h, user, order).item()
+        expected = log_probability(arranger, h, user, order)
         assert -loss == pytest.approx(expected, abs=1e-12)
         total += np.exp(-loss)
     assert total == pytest.approx(1.0, abs=1e-12)
+
+
+def greedy_order(arranger, h, user):
+    """Return the best order, each place found by the likelihood of what it adds."""
+    order, left = [], list(range(h.shape[1]))
+    while left:
+        chances = [log_probability(arranger, h, user, [*order, j]) for j in left]
+        order.append(left.pop(int(np.argmax(chances))))
+    return order
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@torch.no_grad()
+def test_decoding_takes_the_best_at_each_place_in_lists_of_any_length(arranger, exact):
+    h, user, sizes = draw(3, 7, 3), draw(3, 3, seed=1), np.array([7, 4, 1])
+    order = arrange([Decoder(arranger, h, user, exact)], sizes)
+    for number, size in enumerate(sizes):
+        here = h[number : number + 1, :size], user[number : number + 1]
+        assert order[number, :size].tolist() == greedy_order(arranger, *here)
+        assert order[number, size:].tolist() == list(range(size, 7))
+
+
+@torch.no_grad()
+def test_the_order_is_that_of_float64_where_float32_cannot_tell():
+    torch.manual_seed(0)
+    arranger = Arranger(hidden_size=8, pointing_size=8, n_places=4).double()
+    # Candidates that differ by less than float32 can see.
+    h = 1.0 + 1e-9 * draw(2, 40, 8)
+    user, sizes = draw(2, 8, seed=1), np.array([40, 40])
+    exact = arrange([Decoder(arranger, h, user, True)], sizes)
+    assert torch.equal(arrange([Decoder(arranger, h, user)], sizes), exact)
+
+
+@torch.no_grad()
+def test_errors_of_float32_stay_within_their_bound():
+    torch.manual_seed(0)
+    arranger = Arranger(hidden_size=16, pointing_size=16, n_places=4).double()
+    h, user = 30.0 * draw(5, 50, 16), draw(5, 16, seed=1)
+    fast, exact = (Decoder(arranger, h, user, exact) for exact in (False, True))
+    error = (fast.scores(0, 5, 50) - exact.scores(0, 5, 50)).abs().max()
+    assert 0.0 < error < fast.bound < 1e-2
+
+
+@torch.no_grad()
+def test_several_networks_arrange_by_their_mean_scores():
+    tables = [draw(4, 4, seed=seed).tolist() for seed in (0, 1)]
+    mean = np.mean(tables, axis=0).tolist()
+    order = arrange([Table(table) for table in tables], np.array([4]))
+    assert order[0].tolist() == arranged(mean)
 
 
 def test_later_places_than_known_count_as_the_last(arranger):
@@ -175,23 +241,24 @@ def test_later_places_than_known_count_as_the_last(arranger):
     torch.testing.assert_close(arranger.one_hot(7, 8, like), last)
 
 
-def test_padding_is_placed_last_and_changes_nothing(arranger):
-    h, user = draw(1, 3, 3), draw(1, 3, seed=1)
-    alone, scores = arranger.arrange(h, user, all_valid(1, 3))
-    padded = torch.cat((h, 100.0 * draw(1, 2, 3, seed=2)), 1)
-    valid = torch.tensor([[True, True, True, False, False]])
-    order, with_padding = arranger.arrange(padded, user, valid)
-    assert order.tolist() == [[*alone[0].tolist(), 3, 4]]
-    torch.testing.assert_close(with_padding[:, :3, :3], scores, rtol=1e-12, atol=0)
-    assert (with_padding[:, :, 3:] == -torch.inf).all()
-    for place, chosen in enumerate(alone[0].tolist()):
-        assert (scores[0, place + 1 :, chosen] == -torch.inf).all()
+@pytest.mark.parametrize("upper", [True, False])
+def test_gradients_do_not_depend_on_how_much_is_kept_for_them(upper, monkeypatch):
+    given = [draw(2, 9, 3, seed=0), draw(2, 9, 3, seed=1), draw(3, seed=2)]
+    outer, gradients = draw(2, 9, 9, seed=3), []
+    for most_kept in (2**24, 200, 0):
+        monkeypatch.setattr(_pointing, "MOST_KEPT", most_kept)
+        tensors = [tensor.clone().requires_grad_() for tensor in given]
+        Pointing.apply(*tensors, upper).backward(outer)
+        gradients.append([tensor.grad for tensor in tensors])
+    for others in gradients[1:]:
+        for one, other in zip(gradients[0], others, strict=True):
+            torch.testing.assert_close(one, other, rtol=0, atol=0)
 
 
 def test_draws_follow_the_probabilities_of_all_orders():
     scores = draw(3, 3)
     generator = torch.Generator().manual_seed(0)
-    drawn = [tuple(arrange(scores.tolist(), generator)) for _ in range(1500)]
+    drawn = [tuple(arranged(scores.tolist(), generator)) for _ in range(1500)]
     orders = list(permutations(range(3)))
     chances = []
     for order in orders:

@@ -27,7 +27,7 @@ LOSSES = [
     and name != "Loss"
 ]
 QUICK = {"max_epochs": 15, "hidden_size": 16, "random_state": 0}
-FAST = {**QUICK, "learning_rate": 0.02}
+FAST = {**QUICK, "learning_rate": 0.02, "batch_size": 32}
 
 
 @pytest.fixture(scope="module")

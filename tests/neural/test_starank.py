@@ -20,7 +20,9 @@ from skrank.metrics import (  # noqa: E402
     ndcg_score,
 )
 from skrank.neural import ListData, MLPRanker, STARanker, make_browsing  # noqa: E402
-from skrank.neural._starank import ArrangementTarget  # noqa: E402
+from skrank.neural._fitting import LabelledLists  # noqa: E402
+from skrank.neural._targets import ArrangementTarget  # noqa: E402
+from skrank.neural._validation import split_lists  # noqa: E402
 
 QUICK = {"max_epochs": 3, "hidden_size": 8, "random_state": 0}
 BOTH = pytest.mark.parametrize("ranker", [STARanker, MLPRanker])
@@ -218,7 +220,8 @@ def test_the_target_is_the_best_arrangement(model):
     y = np.array([0.0, 3, 1, 4, 2, 1, 0, 2])
     groups = np.array([0, 0, 0, 0, 0, 1, 1, 1])
     ranker = STARanker(target=model)
-    made = ranker._model(y, Lists([5, 3]), np.random.RandomState(0))[1]
+    lists_of_labels = LabelledLists(None, Lists([5, 3]), y, np.ones(2))
+    made = ranker._target(lists_of_labels, np.random.RandomState(0))
     ranks = rank_within(y, groups)
     if model != "ndcg":
         ranks = best_order(y, groups, model=model).ranks
@@ -274,7 +277,7 @@ def test_early_stopping_keeps_whole_lists_apart_and_the_best_network(data):
     curve = model.validation_curve_
     assert model.n_epochs_ == len(curve) < 200
     assert np.argmin(curve) == len(curve) - 4
-    training, apart = model._split(Lists([2] * 40), np.random.RandomState(0))
+    training, apart = split_lists(model, np.ones(40), np.random.RandomState(0))
     assert (len(training), len(apart)) == (36, 4)
     assert sorted([*training, *apart]) == list(range(40))
     again = STARanker(

@@ -1,42 +1,55 @@
-"""The reader: formulas by loops, order of history, sets of candidates, padding."""
+"""The encoders: formulas by loops, order of history, sets of candidates, padding."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="skrank.neural needs PyTorch")
 
-from skrank.neural._batches import Batch, Ragged, drawn_batches  # noqa: E402
-from skrank.neural._reader import Reader  # noqa: E402
+from skrank.neural._batches import (  # noqa: E402
+    MOST_PAIRS,
+    Batch,
+    Ragged,
+    bounded_parts,
+    drawn_batches,
+)
+from skrank.neural._encoders import Encoder  # noqa: E402
 
 H, N_FEATURES, N_HISTORY, N_PROFILE = 4, 3, 2, 2
 
 
-def reader(set_encoder="attention", history_encoder="lstm", profile=True):
+def encoder(set_encoder="attention", history_encoder="lstm", profile=True):
     torch.manual_seed(0)
-    made = Reader(
+    made = Encoder(
         N_FEATURES, N_HISTORY, N_PROFILE if profile else None, H,
         set_encoder, history_encoder, 0.0,
     )  # fmt: skip
     return made.double()
 
 
-def lists(sizes, n_browsed, seed=0, longest=None, longest_history=None):
+def lists(sizes, n_browsed, seed=0, longest=None):
     """Return a batch, its padding 0."""
     rng = np.random.default_rng(seed)
     sizes, n_browsed = torch.tensor(sizes), torch.tensor(n_browsed)
     longest = longest or int(sizes.max())
-    longest_history = longest_history or max(int(n_browsed.max()), 1)
     valid = torch.arange(longest) < sizes[:, None]
-    browsed = torch.arange(longest_history) < n_browsed[:, None]
     candidates = torch.zeros(len(sizes), longest, N_FEATURES, dtype=torch.float64)
-    history = torch.zeros(len(sizes), longest_history, N_HISTORY, dtype=torch.float64)
+    rows = []
     profile = torch.zeros(len(sizes), N_PROFILE, dtype=torch.float64)
     for number in range(len(sizes)):  # list by list, so that a list is the same alone
-        for table, rows in [(candidates, valid), (history, browsed)]:
-            shape = int(rows[number].sum()), table.shape[2]
-            table[number, rows[number]] = torch.tensor(rng.standard_normal(shape))
+        shape = int(sizes[number]), N_FEATURES
+        candidates[number, valid[number]] = torch.tensor(rng.standard_normal(shape))
+        rows.append(rng.standard_normal((int(n_browsed[number]), N_HISTORY)))
         profile[number] = torch.tensor(rng.standard_normal(N_PROFILE))
-    return Batch(candidates, valid, history, n_browsed, profile)
+    return Batch(candidates, valid, sizes.numpy(), packed(rows), profile)
+
+
+def packed(rows):
+    """Return histories as networks read them."""
+    sizes = np.array([len(table) for table in rows])
+    ragged = Ragged(np.concatenate(rows), sizes, torch.float64, torch.device("cpu"))
+    return ragged.packed(np.arange(len(rows)))
 
 
 def sigmoid(x):
@@ -44,27 +57,33 @@ def sigmoid(x):
 
 
 @torch.no_grad()
-def test_the_reader_follows_the_formulas_written_as_loops():
-    net, batch = reader(), lists([3], [2])
+def test_the_encoders_follow_the_formulas_written_as_loops():
+    net, batch = encoder(), lists([3], [2])
     p = {name: value.numpy() for name, value in net.state_dict().items()}
-    u = p["profile.weight"] @ batch.profile[0].numpy() + p["profile.bias"]
+    u = p["users.profile.weight"] @ batch.profile[0].numpy() + p["users.profile.bias"]
     cell = np.zeros(H)
-    for row in batch.history[0].numpy():
-        gates = p["lstm.weight_ih_l0"] @ row + p["lstm.bias_ih_l0"]
-        gates = gates + p["lstm.weight_hh_l0"] @ u + p["lstm.bias_hh_l0"]
+    for row in batch.history.rows.numpy():  # of one list
+        gates = p["users.lstm.weight_ih_l0"] @ row + p["users.lstm.bias_ih_l0"]
+        gates = gates + p["users.lstm.weight_hh_l0"] @ u + p["users.lstm.bias_hh_l0"]
         i, f, g, o = np.split(gates, 4)
         cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
         u = sigmoid(o) * np.tanh(cell)
+    of_set = {
+        name.removeprefix("candidates."): value
+        for name, value in p.items()
+        if name.startswith("candidates.")
+    }
+    query, key = of_set["query.weight"], of_set["key.weight"]
     rows = [np.concatenate((x, u)) for x in batch.candidates[0].numpy()]
-    m = [np.tanh(p["message.weight"] @ row + p["message.bias"]) for row in rows]
+    m = [
+        np.tanh(of_set["message.weight"] @ row + of_set["message.bias"]) for row in rows
+    ]
     for d, row in enumerate(rows):
-        match = [
-            (p["query.weight"] @ m[d]) @ (p["key.weight"] @ other) / np.sqrt(H)
-            for other in m
-        ]
+        match = [(query @ m[d]) @ (key @ other) / np.sqrt(H) for other in m]
         alpha = np.exp(match) / np.exp(match).sum()
-        seen = sum(a * other for a, other in zip(alpha, m, strict=True))
-        pre = p["output.weight"] @ np.concatenate((row, seen)) + p["output.bias"]
+        attended = sum(a * other for a, other in zip(alpha, m, strict=True))
+        pre = of_set["output.weight"] @ np.concatenate((row, attended))
+        pre = pre + of_set["output.bias"]
         h, user = net(batch)
         np.testing.assert_allclose(h[0, d].numpy(), np.maximum(pre, 0.0), atol=1e-13)
         np.testing.assert_allclose(user[0].numpy(), u, atol=1e-13)
@@ -73,12 +92,9 @@ def test_the_reader_follows_the_formulas_written_as_loops():
 @pytest.mark.parametrize("set_encoder", ["attention", "mlp"])
 @torch.no_grad()
 def test_permuted_candidates_have_permuted_vectors(set_encoder):
-    net, batch = reader(set_encoder), lists([5], [2])
+    net, batch = encoder(set_encoder), lists([5], [2])
     order = [3, 0, 4, 1, 2]
-    permuted = Batch(
-        batch.candidates[:, order], batch.valid, batch.history, batch.n_browsed,
-        batch.profile,
-    )  # fmt: skip
+    permuted = replace(batch, candidates=batch.candidates[:, order])
     torch.testing.assert_close(
         net(permuted)[0], net(batch)[0][:, order], rtol=0, atol=1e-13
     )
@@ -89,9 +105,9 @@ def test_only_attention_sees_the_other_candidates():
     batch = lists([3], [2])
     changed = batch.candidates.clone()
     changed[0, 2] += 1.0
-    other = Batch(changed, batch.valid, batch.history, batch.n_browsed, batch.profile)
+    other = replace(batch, candidates=changed)
     for set_encoder, sees in [("attention", True), ("mlp", False)]:
-        net = reader(set_encoder)
+        net = encoder(set_encoder)
         same = torch.equal(net(batch)[0][0, 0], net(other)[0][0, 0])
         assert same is not sees
 
@@ -99,12 +115,9 @@ def test_only_attention_sees_the_other_candidates():
 @torch.no_grad()
 def test_the_lstm_reads_the_history_in_its_order_and_the_mean_does_not():
     batch = lists([3], [4])
-    turned = Batch(
-        batch.candidates, batch.valid, batch.history.flip(1), batch.n_browsed,
-        batch.profile,
-    )  # fmt: skip
+    turned = replace(batch, history=packed([batch.history.rows.numpy()[::-1]]))
     for history_encoder, in_order in [("lstm", True), ("mlp", False)]:
-        net = reader(history_encoder=history_encoder)
+        net = encoder(history_encoder=history_encoder)
         same = torch.allclose(net(batch)[1], net(turned)[1], rtol=0, atol=1e-13)
         assert same is not in_order
 
@@ -113,8 +126,8 @@ def test_the_lstm_reads_the_history_in_its_order_and_the_mean_does_not():
 @pytest.mark.parametrize("set_encoder", ["attention", "mlp"])
 @torch.no_grad()
 def test_a_list_is_read_the_same_alone_and_padded(set_encoder, history_encoder):
-    net = reader(set_encoder, history_encoder)
-    h, user = net(lists([2, 5, 3], [0, 1, 6], longest=7, longest_history=8))
+    net = encoder(set_encoder, history_encoder)
+    h, user = net(lists([2, 5, 3], [0, 1, 6], longest=7))
     alone_h, alone_user = net(lists([2], [0]))
     torch.testing.assert_close(h[:1, :2], alone_h, rtol=0, atol=1e-13)
     torch.testing.assert_close(user[:1], alone_user, rtol=0, atol=1e-13)
@@ -124,25 +137,26 @@ def test_a_list_is_read_the_same_alone_and_padded(set_encoder, history_encoder):
 def test_without_history_the_user_is_the_profile_and_without_both_zero():
     batch = lists([2], [0])
     for history_encoder in ("lstm", "mlp", None):
-        net = reader(history_encoder=history_encoder)
-        expected = net.profile(batch.profile)
+        net = encoder(history_encoder=history_encoder)
+        expected = net.users.profile(batch.profile)
         torch.testing.assert_close(net(batch)[1], expected, rtol=0, atol=0)
-        assert (reader("mlp", history_encoder, profile=False)(batch)[1] == 0).all()
+        assert (encoder("mlp", history_encoder, profile=False)(batch)[1] == 0).all()
 
 
 def test_gradients_are_right_and_finite_with_an_empty_history():
-    net, batch = reader(), lists([2, 3], [0, 2])
+    net, batch = encoder(), lists([2, 3], [0, 2])
 
-    def read(candidates, history, profile):
-        h, user = net(Batch(candidates, batch.valid, history, batch.n_browsed, profile))
+    def read(candidates, rows, profile):
+        history = replace(batch.history, rows=rows)
+        given = replace(batch, candidates=candidates, history=history, profile=profile)
+        h, user = net(given)
         return h * batch.valid[..., None], user
 
-    given = [batch.candidates, batch.history, batch.profile]
+    given = [batch.candidates, batch.history.rows, batch.profile]
     for table in given:
         table.requires_grad_()
     assert torch.autograd.gradcheck(read, given)
     read(*given)[0].sum().backward()
-    assert (batch.history.grad[0] == 0).all()
     assert (batch.candidates.grad[0, 2:] == 0).all()
 
 
@@ -164,3 +178,28 @@ def test_batches_hold_each_list_once_and_pad_little():
     assert max(len(batch) for batch in batches) == 10
     padded = sum(len(batch) * sizes[batch].max() for batch in batches)
     assert padded < 1.3 * sizes.sum()
+
+
+def test_histories_are_packed_step_by_step_without_padding():
+    rows = np.arange(12.0).reshape(6, 2)
+    ragged = Ragged(rows, np.array([1, 0, 3, 2]), torch.float64, torch.device("cpu"))
+    history = ragged.packed(np.array([0, 1, 2, 3]))
+    assert history.lists.tolist() == [2, 3, 0]
+    assert history.sizes.tolist() == [3, 2, 1]
+    assert history.step_sizes.tolist() == [3, 2, 1]
+    np.testing.assert_array_equal(history.rows, rows[[1, 4, 0, 2, 5, 3]])
+    assert history.of_row.tolist() == [2, 3, 0, 2, 3, 2]
+    empty = ragged.packed(np.array([1]))
+    assert len(empty.rows) == len(empty.lists) == 0
+
+
+def test_parts_of_a_step_hold_each_list_once_and_bound_pairs_and_rows():
+    sizes = np.array([3, 2000, 1, 1500, 10, 10, 1000, 1000])
+    parts = list(bounded_parts(np.arange(8), sizes, most_rows=2000))
+    assert sorted(np.concatenate(parts)) == list(range(8))
+    assert [list(sizes[part]) for part in parts] == [
+        [2000], [1500], [1000, 1000], [10, 10, 3, 1]
+    ]  # fmt: skip
+    for part in parts:
+        pairs = len(part) * sizes[part].max() ** 2
+        assert len(part) == 1 or pairs <= MOST_PAIRS
