@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln
 from skrank._kernels.sampling import ordered_partitions
-from skrank._kernels.stages import enumerate_stages
+from skrank._kernels.subsets_enumerated import enumerate_stages
 from yardstick import report
 
 from skrank import Lists

@@ -26,7 +26,8 @@ cdef inline void open_product(Product* product, double reach) noexcept nogil:
     """Start a product of factors between 1 and exp(reach)."""
     product.fraction = 1.0
     product.exponent = product.used = 0
-    product.room = max(1, <Py_ssize_t> (widest() / reach))
+    # One factor at a time if the reach is NaN, which is no number of factors.
+    product.room = <Py_ssize_t> (widest() / reach) if 0.0 < reach <= widest() else 1
 
 
 cdef inline void rescale(Product* product) noexcept nogil:

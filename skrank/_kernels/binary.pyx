@@ -2,15 +2,16 @@
 
 Relevance is 1.0 or 0.0 a row. Under AVERAGE each value is the exact mean over the
 orders of tied scores, block by block: a block has m rows, q of them relevant, with
-n0 rows and h0 relevant ones before it.
+n0 rows and h0 relevant ones before it. Each function gives its formula. See
+doc/math/metrics.md, section "Relevant or not".
 """
 
 from libc.math cimport NAN
-from libc.stdlib cimport free, malloc
 
 import numpy as np
 
-from skrank._kernels.metrics cimport AVERAGE, BEST, ORDER, Row, rank_rows
+from skrank._kernels._lists cimport Shape, check_length, shape_of_lists
+from skrank._kernels._sorting cimport AVERAGE, BEST, ORDER, Row, rank_rows
 
 cdef enum:
     LEVEL = 4  # every relevant row of a block counts at the block's end
@@ -24,23 +25,34 @@ LEVEL_TIES = LEVEL
 DIVISORS = {"all": ALL, "min": MIN, "found": FOUND}
 
 
-cdef class Workspace:
-    """Rows of the longest list, twice: to sort, and for the sort to merge into."""
+cdef Shape check_rows(
+    const double[::1] rows, const double[::1] scores, const Py_ssize_t[::1] offsets
+) except *:
+    """Return the shape of lists, once what is known of each row fits them."""
+    cdef Shape shape = shape_of_lists(offsets)
+    check_length("relevant", rows.shape[0], shape.n_rows, "row")
+    check_length("scores", scores.shape[0], shape.n_rows, "row")
+    return shape
 
-    cdef Row* rows
-    cdef Row* scratch
 
-    def __cinit__(self, const Py_ssize_t[::1] offsets):
-        cdef Py_ssize_t q, longest = 1
-        for q in range(offsets.shape[0] - 1):
-            longest = max(longest, offsets[q + 1] - offsets[q])
-        self.rows = <Row*>malloc(2 * longest * sizeof(Row))
-        if self.rows == NULL:
-            raise MemoryError
-        self.scratch = self.rows + longest
+cdef int check_cutoffs(
+    const Py_ssize_t[::1] cutoffs, const Py_ssize_t[::1] offsets
+) except -1:
+    """Refuse a cut-off below 0 or beyond the rows of its list."""
+    cdef Py_ssize_t q
+    for q in range(cutoffs.shape[0]):
+        if not 0 <= cutoffs[q] <= offsets[q + 1] - offsets[q]:
+            raise ValueError(
+                f"cutoffs must be from 0 to the rows of the list, got {cutoffs[q]} for "
+                f"the {offsets[q + 1] - offsets[q]} rows of list {q}."
+            )
+    return 0
 
-    def __dealloc__(self):
-        free(self.rows)
+
+cdef int check_count(str name, Py_ssize_t value) except -1:
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}.")
+    return 0
 
 
 cdef inline Py_ssize_t block_end(
@@ -57,10 +69,10 @@ cdef inline Py_ssize_t block_end(
 
 
 def hits_within(
-    const double[::1] relevant,
-    const double[::1] scores,
-    const Py_ssize_t[::1] offsets,
-    const Py_ssize_t[::1] cutoffs,
+    const double[::1] relevant not None,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] offsets not None,
+    const Py_ssize_t[::1] cutoffs not None,
     int tie,
 ):
     """Return the number of relevant rows within each list's cut-off.
@@ -79,26 +91,30 @@ def hits_within(
     -------
     values : float64 of shape (n_lists,)
     """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Shape shape = check_rows(relevant, scores, offsets)
     cdef Py_ssize_t q, start, n, k, size, first, last, n_relevant
     cdef double hits
-    out = np.zeros(n_lists)
+    check_length("cutoffs", cutoffs.shape[0], shape.n_lists, "list")
+    check_cutoffs(cutoffs, offsets)
+    out = np.zeros(shape.n_lists)
     cdef double[::1] values = out
-    cdef Workspace space = Workspace(offsets)
+    cdef double[:, ::1] room = np.empty((2 * shape.longest, 2))
+    cdef Row* rows = <Row*> &room[0, 0]
+    cdef Row* scratch = rows + shape.longest
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             start = offsets[q]
             n = offsets[q + 1] - start
             k = cutoffs[q]
             if k == 0:
                 continue
             size = rank_rows(
-                &scores[start], &relevant[start], n, k, tie, space.rows, space.scratch
+                &scores[start], &relevant[start], n, k, tie, rows, scratch
             )
             hits = 0.0
             first = 0
             while first < k:
-                last = block_end(space.rows, first, size, tie, &n_relevant)
+                last = block_end(rows, first, size, tie, &n_relevant)
                 if last <= k:
                     hits += n_relevant
                 else:
@@ -109,10 +125,10 @@ def hits_within(
 
 
 def hit_chance(
-    const double[::1] relevant,
-    const double[::1] scores,
-    const Py_ssize_t[::1] offsets,
-    const Py_ssize_t[::1] cutoffs,
+    const double[::1] relevant not None,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] offsets not None,
+    const Py_ssize_t[::1] cutoffs not None,
     int tie,
 ):
     """Return the chance of a relevant row within each list's cut-off.
@@ -133,25 +149,29 @@ def hit_chance(
     -------
     values : float64 of shape (n_lists,)
     """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Shape shape = check_rows(relevant, scores, offsets)
     cdef Py_ssize_t q, start, n, k, size, first, last, m, low, high, i, n_relevant
     cdef double missed
-    out = np.zeros(n_lists)
+    check_length("cutoffs", cutoffs.shape[0], shape.n_lists, "list")
+    check_cutoffs(cutoffs, offsets)
+    out = np.zeros(shape.n_lists)
     cdef double[::1] values = out
-    cdef Workspace space = Workspace(offsets)
+    cdef double[:, ::1] room = np.empty((2 * shape.longest, 2))
+    cdef Row* rows = <Row*> &room[0, 0]
+    cdef Row* scratch = rows + shape.longest
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             start = offsets[q]
             n = offsets[q + 1] - start
             k = cutoffs[q]
             if k == 0:
                 continue
             size = rank_rows(
-                &scores[start], &relevant[start], n, k, tie, space.rows, space.scratch
+                &scores[start], &relevant[start], n, k, tie, rows, scratch
             )
             first = 0
             while first < k:
-                last = block_end(space.rows, first, size, tie, &n_relevant)
+                last = block_end(rows, first, size, tie, &n_relevant)
                 if n_relevant > 0:
                     m = last - first
                     low = min(n_relevant, min(last, k) - first)
@@ -239,10 +259,10 @@ cdef inline double found_precision(
 
 
 def average_precision(
-    const double[::1] relevant,
-    const double[::1] scores,
-    const Py_ssize_t[::1] offsets,
-    const double[::1] totals,
+    const double[::1] relevant not None,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] offsets not None,
+    const double[::1] totals not None,
     Py_ssize_t cutoff,
     int tie,
     int divisor,
@@ -271,29 +291,33 @@ def average_precision(
     values : float64 of shape (n_lists,)
         NaN for a list without a relevant row.
     """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Shape shape = check_rows(relevant, scores, offsets)
     cdef Py_ssize_t q, start, n, k, size, first, last, m, j, n_relevant, hits
     cdef int blocks = AVERAGE if tie == LEVEL else tie
     cdef double total, share, step
-    out = np.full(n_lists, np.nan)
+    check_length("totals", totals.shape[0], shape.n_lists, "list")
+    check_count("cutoff", cutoff)
+    out = np.full(shape.n_lists, np.nan)
     cdef double[::1] values = out
-    cdef Workspace space = Workspace(offsets)
+    cdef double[:, ::1] room = np.empty((2 * shape.longest, 2))
+    cdef Row* rows = <Row*> &room[0, 0]
+    cdef Row* scratch = rows + shape.longest
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             if totals[q] == 0:
                 continue
             start = offsets[q]
             n = offsets[q + 1] - start
             k = min(n, cutoff)
             size = rank_rows(
-                &scores[start], &relevant[start], n, k, blocks, space.rows,
-                space.scratch,
+                &scores[start], &relevant[start], n, k, blocks, rows,
+                scratch,
             )
             total = 0.0
             hits = 0
             first = 0
             while first < k:
-                last = block_end(space.rows, first, size, blocks, &n_relevant)
+                last = block_end(rows, first, size, blocks, &n_relevant)
                 if n_relevant == 0:
                     first = last
                     continue
@@ -328,9 +352,9 @@ def average_precision(
 
 
 def reciprocal_rank(
-    const double[::1] relevant,
-    const double[::1] scores,
-    const Py_ssize_t[::1] offsets,
+    const double[::1] relevant not None,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] offsets not None,
     Py_ssize_t cutoff,
     int tie,
 ):
@@ -353,14 +377,15 @@ def reciprocal_rank(
     -------
     values : float64 of shape (n_lists,)
     """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Shape shape = check_rows(relevant, scores, offsets)
     cdef Py_ssize_t q, start, end, i, j, rank, m, n_relevant, first
     cdef double best, chance, value
     cdef bint found
-    out = np.zeros(n_lists)
+    check_count("cutoff", cutoff)
+    out = np.zeros(shape.n_lists)
     cdef double[::1] values = out
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             start = offsets[q]
             end = offsets[q + 1]
             found = False
@@ -401,9 +426,9 @@ def reciprocal_rank(
 
 
 def search_length(
-    const double[::1] relevant,
-    const double[::1] scores,
-    const Py_ssize_t[::1] offsets,
+    const double[::1] relevant not None,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] offsets not None,
     Py_ssize_t n_wanted,
     int tie,
 ):
@@ -426,22 +451,25 @@ def search_length(
     values : float64 of shape (n_lists,)
         NaN for a list with fewer relevant rows.
     """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Shape shape = check_rows(relevant, scores, offsets)
     cdef Py_ssize_t q, start, n, first, last, n_relevant, wanted
-    out = np.full(n_lists, np.nan)
+    check_count("n_wanted", n_wanted)
+    out = np.full(shape.n_lists, np.nan)
     cdef double[::1] values = out
-    cdef Workspace space = Workspace(offsets)
+    cdef double[:, ::1] room = np.empty((2 * shape.longest, 2))
+    cdef Row* rows = <Row*> &room[0, 0]
+    cdef Row* scratch = rows + shape.longest
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             start = offsets[q]
             n = offsets[q + 1] - start
             rank_rows(
-                &scores[start], &relevant[start], n, n, tie, space.rows, space.scratch
+                &scores[start], &relevant[start], n, n, tie, rows, scratch
             )
             wanted = n_wanted
             first = 0
             while first < n:
-                last = block_end(space.rows, first, n, tie, &n_relevant)
+                last = block_end(rows, first, n, tie, &n_relevant)
                 if n_relevant >= wanted:
                     values[q] = first - (n_wanted - wanted) + (
                         <double>(last - first - n_relevant) * wanted
@@ -453,11 +481,11 @@ def search_length(
 
 
 def binary_preference(
-    const double[::1] judgments,
-    const double[::1] scores,
-    const Py_ssize_t[::1] offsets,
-    const double[::1] n_relevant,
-    const double[::1] n_other,
+    const double[::1] judgments not None,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] offsets not None,
+    const double[::1] n_relevant not None,
+    const double[::1] n_other not None,
     int tie,
 ):
     """Return bpref of each list.
@@ -481,20 +509,24 @@ def binary_preference(
     values : float64 of shape (n_lists,)
         NaN for a list without a relevant row.
     """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Shape shape = check_rows(judgments, scores, offsets)
     cdef Py_ssize_t q, start, n, i, first, last, hits
     cdef double total, other, before, limit, divisor, uncapped, lost
-    out = np.full(n_lists, np.nan)
+    check_length("n_relevant", n_relevant.shape[0], shape.n_lists, "list")
+    check_length("n_other", n_other.shape[0], shape.n_lists, "list")
+    out = np.full(shape.n_lists, np.nan)
     cdef double[::1] values = out
-    cdef Workspace space = Workspace(offsets)
+    cdef double[:, ::1] room = np.empty((2 * shape.longest, 2))
+    cdef Row* rows = <Row*> &room[0, 0]
+    cdef Row* scratch = rows + shape.longest
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             if n_relevant[q] == 0:
                 continue
             start = offsets[q]
             n = offsets[q + 1] - start
             rank_rows(
-                &scores[start], &judgments[start], n, n, tie, space.rows, space.scratch
+                &scores[start], &judgments[start], n, n, tie, rows, scratch
             )
             limit = n_relevant[q]
             divisor = min(limit, n_other[q])
@@ -502,10 +534,10 @@ def binary_preference(
             before = 0.0
             first = 0
             while first < n:
-                last = block_end(space.rows, first, n, tie, &hits)
+                last = block_end(rows, first, n, tie, &hits)
                 other = 0.0
                 for i in range(first, last):
-                    other += space.rows[i].label == 0
+                    other += rows[i].label == 0
                 if hits > 0:
                     lost = 0.0
                     if before + other > 0:

@@ -19,6 +19,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from skrank._kernels._lists cimport Shape, check_length, shape_of_levels
+
 cdef enum:
     STRIP = 64  # worse rows at a time: buffers that stay in the first-level cache
     RUN = 8  # rows sorted by insertion
@@ -389,15 +391,13 @@ cdef double sum_sorted(
 
 
 def hinge(
-    const double[::1] scores,
-    const Py_ssize_t[::1] order,
-    const Py_ssize_t[::1] level_starts,
-    const Py_ssize_t[::1] level_offsets,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] order not None,
+    const Py_ssize_t[::1] level_starts not None,
+    const Py_ssize_t[::1] level_offsets not None,
     double width,
     double most_pairs_a_row,
     const double[:] direction,
-    double[::1] values,
-    double[::1] out,
 ):
     """Add up hinges over pairs, and differentiate.
 
@@ -414,21 +414,28 @@ def hinge(
     direction : array of shape (n_rows,) or None
         None for values and gradient; else what to multiply the second derivative of
         half the squared hinge by.
+
+    Returns
+    -------
     values : array of shape (n_lists,)
-        Filled with the loss of each list, without ``direction``.
+        The loss of each list, without ``direction``.
     out : array of shape (n_rows,)
-        Filled with the gradient, or with the second derivative times ``direction``.
+        The gradient, or the second derivative times ``direction``.
     """
-    cdef Py_ssize_t n_lists = level_offsets.shape[0] - 1
-    cdef Py_ssize_t q, i, n, n_levels, longest = 1, room = 1, most_levels = 1
+    cdef Shape shape = shape_of_levels(order, level_starts, level_offsets)
+    cdef Py_ssize_t q, i, n, n_levels, room = 1, most_levels = 1
     cdef const Py_ssize_t* starts
     cdef const Py_ssize_t* rows_of
-    cdef char[::1] sorting = np.zeros(n_lists, dtype=np.int8)
-    for q in range(n_lists):
+    check_length("scores", scores.shape[0], shape.n_rows, "row")
+    if direction is not None:
+        check_length("direction", direction.shape[0], shape.n_rows, "row")
+    values_array, out_array = np.zeros(shape.n_lists), np.empty(shape.n_rows)
+    cdef double[::1] values = values_array, out = out_array
+    cdef char[::1] sorting = np.zeros(shape.n_lists, dtype=np.int8)
+    for q in range(shape.n_lists):
         starts = &level_starts[level_offsets[q]]
         n_levels = level_offsets[q + 1] - level_offsets[q]
         n = starts[n_levels] - starts[0]
-        longest = max(longest, n)
         sorting[q] = (
             direction is not None or pairs_a_row(starts, n_levels) > most_pairs_a_row
         )
@@ -437,7 +444,7 @@ def hinge(
             most_levels = max(most_levels, n_levels)
     if room > UINT_MAX:
         raise OverflowError(f"a list has {room} rows, more than {UINT_MAX}.")
-    cdef double[:, ::1] scratch = np.empty((3, longest))
+    cdef double[:, ::1] scratch = np.empty((3, shape.longest))
     cdef double* s = &scratch[0, 0]
     cdef double* g = &scratch[1, 0]
     cdef double* v = NULL if direction is None else &scratch[2, 0]
@@ -450,7 +457,7 @@ def hinge(
     tree.nodes = <Node*> &room_of_nodes[0, 0]
     cdef double low, high, value
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             starts = &level_starts[level_offsets[q]]
             n_levels = level_offsets[q + 1] - level_offsets[q]
             n = starts[n_levels] - starts[0]
@@ -481,3 +488,4 @@ def hinge(
                 out[rows_of[i]] = g[i]
             if v == NULL:
                 values[q] = value
+    return values_array, out_array

@@ -13,6 +13,7 @@ far apart for r to be a number go pair by pair through R = exp(-c |s_i - s_j|).
 
 from libc.math cimport exp, fabs, log, log1p
 
+from skrank._kernels._lists cimport Shape, check_length, shape_of_levels
 from skrank._kernels._products cimport (
     STRIP,
     Product,
@@ -230,19 +231,15 @@ cdef double curve(
 
 
 def paired_ties(
-    const double[::1] scores,
-    const Py_ssize_t[::1] order,
-    const Py_ssize_t[::1] level_starts,
-    const Py_ssize_t[::1] level_offsets,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] order not None,
+    const Py_ssize_t[::1] level_starts not None,
+    const Py_ssize_t[::1] level_offsets not None,
     double scale,
     double win,
     double square,
     double tie,
     const double[:] direction,
-    double[::1] values,
-    double[::1] wins,
-    double[::1] ties,
-    double[::1] out,
 ):
     """Add up log f over all pairs of each list, and differentiate.
 
@@ -256,18 +253,24 @@ def paired_ties(
         c, k, l and t of the model, as above.
     direction : array of shape (n_rows,) or None
         None for values and gradient; else what to multiply the second derivative by.
-    values, wins, ties : arrays of shape (n_lists,)
-        Filled, without ``direction``, with the sums over pairs of log f, of k r / f
-        over wins (the derivative in log k), and of 1 / f over ties (that in t).
+
+    Returns
+    -------
+    sums : array of shape (3, n_lists)
+        Without ``direction`` the sums over pairs of log f, of k r / f over wins (the
+        derivative in log k), and of 1 / f over ties (that in t).
     out : array of shape (n_rows,)
-        Filled with the gradient, or with the second derivative times ``direction``.
+        The gradient, or the second derivative times ``direction``.
     """
-    cdef Py_ssize_t n_lists = level_offsets.shape[0] - 1
-    cdef Py_ssize_t q, i, first, n, level, longest = 1, stop
-    for q in range(n_lists):
-        first = level_starts[level_offsets[q]]
-        longest = max(longest, level_starts[level_offsets[q + 1]] - first)
-    cdef double[:, ::1] scratch = np.empty((3, longest))
+    cdef Shape shape = shape_of_levels(order, level_starts, level_offsets)
+    cdef Py_ssize_t q, i, first, n, level, stop
+    check_length("scores", scores.shape[0], shape.n_rows, "row")
+    if direction is not None:
+        check_length("direction", direction.shape[0], shape.n_rows, "row")
+    sums_array, out_array = np.zeros((3, shape.n_lists)), np.empty(shape.n_rows)
+    cdef double[:, ::1] all_sums = sums_array
+    cdef double[::1] out = out_array
+    cdef double[:, ::1] scratch = np.empty((3, shape.longest))
     cdef double* s = &scratch[0, 0]
     cdef double* g = &scratch[1, 0]
     cdef double* other = &scratch[2, 0]  # 1 / e, or the direction
@@ -278,7 +281,7 @@ def paired_ties(
     cdef Sums sums
     model.scale, model.win, model.square, model.tie = scale, win, square, tie
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             first = level_starts[level_offsets[q]]
             n = level_starts[level_offsets[q + 1]] - first
             low = high = scores[order[first]]
@@ -332,6 +335,7 @@ def paired_ties(
             for i in range(n):
                 out[order[first + i]] = total * g[i]
             if not curved:
-                values[q] = sums.value + take_log(&product)
-                wins[q] = sums.wins
-                ties[q] = sums.ties
+                all_sums[0, q] = sums.value + take_log(&product)
+                all_sums[1, q] = sums.wins
+                all_sums[2, q] = sums.ties
+    return sums_array, out_array

@@ -12,6 +12,7 @@ number go pair by pair through exp(-|d|).
 
 from libc.math cimport exp, fabs, log1p
 
+from skrank._kernels._lists cimport Shape, check_length, shape_of_levels
 from skrank._kernels._products cimport (
     STRIP,
     Product,
@@ -196,14 +197,12 @@ cdef double visit_list(
 
 
 def logistic(
-    const double[::1] scores,
-    const Py_ssize_t[::1] order,
-    const Py_ssize_t[::1] level_starts,
-    const Py_ssize_t[::1] level_offsets,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] order not None,
+    const Py_ssize_t[::1] level_starts not None,
+    const Py_ssize_t[::1] level_offsets not None,
     const double[::1] level_gains,
     const double[:] direction,
-    double[::1] values,
-    double[::1] out,
 ):
     """Add up weight * log(1 + exp(s_j - s_i)) over pairs, and differentiate.
 
@@ -217,17 +216,24 @@ def logistic(
         A pair weighs the difference of the gains of its two levels; None: 1.
     direction : array of shape (n_rows,) or None
         None for values and gradient; else what to multiply the second derivative by.
+
+    Returns
+    -------
     values : array of shape (n_lists,)
-        Filled with the loss of each list, without ``direction``.
+        The loss of each list, without ``direction``.
     out : array of shape (n_rows,)
-        Filled with the gradient, or with the second derivative times ``direction``.
+        The gradient, or the second derivative times ``direction``.
     """
-    cdef Py_ssize_t n_lists = level_offsets.shape[0] - 1
-    cdef Py_ssize_t q, i, first, n, level, longest = 1
-    for q in range(n_lists):
-        first = level_starts[level_offsets[q]]
-        longest = max(longest, level_starts[level_offsets[q + 1]] - first)
-    cdef double[:, ::1] scratch = np.empty((3, longest))
+    cdef Shape shape = shape_of_levels(order, level_starts, level_offsets)
+    cdef Py_ssize_t q, i, first, n, level
+    check_length("scores", scores.shape[0], shape.n_rows, "row")
+    if direction is not None:
+        check_length("direction", direction.shape[0], shape.n_rows, "row")
+    if level_gains is not None:
+        check_length("level_gains", level_gains.shape[0], shape.n_levels, "level")
+    values_array, out_array = np.empty(shape.n_lists), np.empty(shape.n_rows)
+    cdef double[::1] values = values_array, out = out_array
+    cdef double[:, ::1] scratch = np.empty((3, shape.longest))
     cdef double* s = &scratch[0, 0]
     cdef double* g = &scratch[1, 0]
     cdef double* v = NULL if direction is None else &scratch[2, 0]
@@ -236,7 +242,7 @@ def logistic(
     cdef Product product
     open_product(&product, log2())
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             level = level_offsets[q]
             first = level_starts[level]
             n = level_starts[level_offsets[q + 1]] - first
@@ -256,3 +262,4 @@ def logistic(
             )
             for i in range(n):
                 out[order[first + i]] = g[i]
+    return values_array, out_array

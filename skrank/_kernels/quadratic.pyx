@@ -10,6 +10,8 @@ are not negative, and nothing cancels.
 
 import numpy as np
 
+from skrank._kernels._lists cimport Shape, check_length, shape_of_levels
+
 
 cdef struct Summary:
     double n, mean, squares  # squares: sum about the mean
@@ -31,13 +33,11 @@ cdef inline void add_level(Summary* all, const double* s, Py_ssize_t n) noexcept
 
 
 def margin_squares(
-    const double[::1] scores,
-    const Py_ssize_t[::1] order,
-    const Py_ssize_t[::1] level_starts,
-    const Py_ssize_t[::1] level_offsets,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] order not None,
+    const Py_ssize_t[::1] level_starts not None,
+    const Py_ssize_t[::1] level_offsets not None,
     double margin,
-    double[::1] values,
-    double[::1] out,
 ):
     """Add up (margin - s_i + s_j)^2 over pairs, and differentiate.
 
@@ -50,23 +50,26 @@ def margin_squares(
     margin : float
         The difference of scores to be met. With 0 the gradient is the second
         derivative times ``scores``.
+
+    Returns
+    -------
     values : array of shape (n_lists,)
-        Filled with the loss of each list.
-    out : array of shape (n_rows,)
-        Filled with the gradient.
+        The loss of each list.
+    gradient : array of shape (n_rows,)
+        The gradient.
     """
-    cdef Py_ssize_t n_lists = level_offsets.shape[0] - 1
-    cdef Py_ssize_t q, i, first, n, level, start, longest = 1
-    for q in range(n_lists):
-        first = level_starts[level_offsets[q]]
-        longest = max(longest, level_starts[level_offsets[q + 1]] - first)
-    cdef double[:, ::1] scratch = np.empty((2, longest))
+    cdef Shape shape = shape_of_levels(order, level_starts, level_offsets)
+    cdef Py_ssize_t q, i, first, n, level, start
+    check_length("scores", scores.shape[0], shape.n_rows, "row")
+    values_array, out_array = np.empty(shape.n_lists), np.empty(shape.n_rows)
+    cdef double[::1] values = values_array, out = out_array
+    cdef double[:, ::1] scratch = np.empty((2, shape.longest))
     cdef double* s = &scratch[0, 0]
     cdef double* g = &scratch[1, 0]
     cdef double low, high, gap, value
     cdef Summary other
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             first = level_starts[level_offsets[q]]
             n = level_starts[level_offsets[q + 1]] - first
             low = high = scores[order[first]]
@@ -94,3 +97,4 @@ def margin_squares(
                     out[order[first + i]] = g[i] - 2.0 * other.n * gap
                 add_level(&other, s + start, n)
             values[q] = value
+    return values_array, out_array

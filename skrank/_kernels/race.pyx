@@ -1,7 +1,10 @@
 """Who is among the first k under the Plackett-Luce model: a race of exponentials."""
 
 from libc.math cimport exp, expm1, floor, log
-from libc.stdlib cimport free, malloc
+
+import numpy as np
+
+from skrank._kernels._lists cimport Shape, check_length, shape_of_lists
 
 # Nodes lie from e^-37 / n before the pivot's clock rate to e^4 after it: what is
 # beyond adds less than 1e-16.
@@ -17,14 +20,13 @@ def n_nodes(Py_ssize_t n_rows, double step):
 
 
 def among_first(
-    const double[::1] scores,
-    const Py_ssize_t[::1] offsets,
-    const double[::1] pivots,
-    const double[::1] steps,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] offsets not None,
+    const double[::1] pivots not None,
+    const double[::1] steps not None,
     Py_ssize_t k,
-    double[::1] out,
 ):
-    """Fill in the probability of each row to be among the first ``k`` of its list.
+    """Return the probability of each row to be among the first ``k`` of its list.
 
     Row i arrives at a time of rate exp(s_i), so that arrivals come in the order of a
     Plackett-Luce ranking. With x the logarithm of time and u = x + s_i,
@@ -47,32 +49,37 @@ def among_first(
         Distance of nodes in x; 0 leaves a list out.
     k : int
         How many count as first, at least 1.
+
+    Returns
+    -------
     out : array of shape (n_rows,)
-        Filled with the probabilities.
+        The probabilities; 0 in lists that are left out.
     """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t q, i, n, count, most_rows = 1, most_cells = 1
-    cdef double *work
-    for q in range(n_lists):
+    cdef Shape shape = shape_of_lists(offsets)
+    cdef Py_ssize_t q, i, n, most_rows = 1, most_cells = 1
+    check_length("scores", scores.shape[0], shape.n_rows, "row")
+    check_length("pivots", pivots.shape[0], shape.n_lists, "list")
+    check_length("steps", steps.shape[0], shape.n_lists, "list")
+    out_array = np.zeros(shape.n_rows)
+    cdef double[::1] out = out_array
+    for q in range(shape.n_lists):
         n = offsets[q + 1] - offsets[q]
         if n > k and steps[q] > 0.0:
             most_rows = max(most_rows, n)
             most_cells = max(most_cells, n * min(k, n - k))
-    work = <double *> malloc((most_cells + 3 * most_rows) * sizeof(double))
-    if work == NULL:
-        raise MemoryError()
+    cdef double[::1] work = np.empty(most_cells + 3 * most_rows)
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             n = offsets[q + 1] - offsets[q]
             if n <= k:
                 for i in range(offsets[q], offsets[q + 1]):
                     out[i] = 1.0
             elif steps[q] > 0.0:
                 _one_list(
-                    &scores[offsets[q]], n, k, pivots[q], steps[q], work,
-                    work + 3 * n, &out[offsets[q]],
+                    &scores[offsets[q]], n, k, pivots[q], steps[q],
+                    &work[0], &work[0] + 3 * n, &out[offsets[q]],
                 )
-        free(work)
+    return out_array
 
 
 cdef void _one_list(

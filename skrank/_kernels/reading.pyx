@@ -271,7 +271,10 @@ cdef Py_ssize_t count_byte(
 
 
 def parse_lines(
-    const unsigned char[::1] text, int64_t first_id, int64_t last_id, double limit
+    const unsigned char[::1] text not None,
+    int64_t first_id,
+    int64_t last_id,
+    double limit,
 ):
     """Read whole lines of LETOR text.
 
@@ -317,6 +320,8 @@ def parse_lines(
     cdef int64_t[::1] row_ends = row_ends_array, qids = qids_array
     cdef int64_t[:, ::1] runs = runs_array
     cdef int32_t[::1] columns = columns_array
+    if size == 0 or text[size - 1] != 10:
+        raise ValueError("text must be whole lines, the last one with its newline too.")
     cdef Place begin = &text[0], end = begin + size, p = begin, next_place, token
     cdef Place qid = NULL
     cdef Py_ssize_t n_rows = 0, n_values = 0, n_runs = 0, qid_length = 0, length
@@ -414,13 +419,29 @@ ctypedef fused real:
 
 
 def scatter(
-    const double[::1] values,
-    const int32_t[::1] columns,
-    const int64_t[::1] row_ends,
-    real[:, ::1] out,
+    const double[::1] values not None,
+    const int32_t[::1] columns not None,
+    const int64_t[::1] row_ends not None,
+    real[:, ::1] out not None,
 ):
     """Put the stored values of rows into rows of zeros."""
-    cdef Py_ssize_t row, i = 0
+    cdef Py_ssize_t row, i = 0, n_rows = row_ends.shape[0], n_values = values.shape[0]
+    if columns.shape[0] != n_values or out.shape[0] != n_rows or (
+        n_rows > 0 and row_ends[n_rows - 1] != n_values
+    ):
+        raise ValueError(
+            f"values must have entries as columns, and as the last of row_ends says, "
+            f"and out a row for each of row_ends; got {n_values}, {columns.shape[0]}, "
+            f"{list(row_ends[n_rows - 1:] if n_rows else [])} and {out.shape[0]} rows "
+            f"for {n_rows}."
+        )
+    for i in range(n_values):
+        if not 0 <= columns[i] < out.shape[1]:
+            raise ValueError(
+                f"columns must be below {out.shape[1]}, the width of out, got "
+                f"{columns[i]}."
+            )
+    i = 0
     with nogil:
         for row in range(row_ends.shape[0]):
             while i < row_ends[row]:

@@ -14,7 +14,13 @@ import numpy as np
 
 from libc.math cimport exp, log
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free, malloc
+
+from skrank._kernels._lists cimport (
+    Shape,
+    check_length,
+    shape_of_levels,
+    shape_of_lists,
+)
 
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15ULL
 # Where the symmetric sums of a stage start: they only shrink from here, so that they
@@ -72,20 +78,6 @@ cdef inline Py_ssize_t _below(Stream *s, Py_ssize_t n) noexcept nogil:
     return <Py_ssize_t> (((_next(s) >> 32) * <uint64_t> n) >> 32)
 
 
-def random_words(state, Py_ssize_t n_words):
-    """Return the next words of a generator with a state of four words (for tests)."""
-    cdef Stream stream
-    cdef Py_ssize_t i
-    stream.a, stream.b, stream.c, stream.d = state
-    return [_next(&stream) for i in range(n_words)]
-
-
-def stream_state(uint64_t seed, uint64_t step, uint64_t place):
-    """Return the four words that a stream starts from (for tests)."""
-    cdef Stream stream = _stream(seed, step, place)
-    return stream.a, stream.b, stream.c, stream.d
-
-
 cdef inline double _threshold(double u, bint metropolis) noexcept nogil:
     """Return the log-odds, log P after less log P before, above which a move flips.
 
@@ -103,42 +95,22 @@ cdef inline double _log_target(
     return total * inverse[n] + log_weights[n]
 
 
-def thresholds(const double[::1] uniforms, bint metropolis):
-    """Return the log-odds above which moves flip (for tests)."""
-    return np.array([_threshold(u, metropolis) for u in uniforms])
-
-
-def log_odds(
-    const double[::1] scores,
-    const unsigned char[::1] chosen,
-    const double[::1] log_weights,
-):
-    """Return, for each row, the log-odds of taking it in or out (for tests)."""
-    cdef Py_ssize_t i, n = 0, n_rows = scores.shape[0]
-    cdef double total = 0.0, now
-    odds_array = np.empty(n_rows)
-    cdef double[::1] inverse = np.append(0.0, 1.0 / np.arange(1.0, n_rows + 1.0))
-    cdef double[::1] odds = odds_array
-    for i in range(n_rows):
-        n += chosen[i]
-        total += chosen[i] * scores[i]
-    now = _log_target(n, total, &inverse[0], &log_weights[0])
-    for i in range(n_rows):
-        odds[i] = _log_target(
-            n + 1 - 2 * chosen[i],
-            total + scores[i] * (1 - 2 * <int> chosen[i]),
-            &inverse[0],
-            &log_weights[0],
-        ) - now
-    return odds_array
+cdef int check_sizes(str name, Py_ssize_t length, Py_ssize_t longest) except -1:
+    """Refuse an array that has not one entry for each size of subset from 0."""
+    if length <= longest:
+        raise ValueError(
+            f"{name} must have at least {longest + 1} entries, one for each size of "
+            f"subset from 0, got {length}."
+        )
+    return 0
 
 
 def contrast(
-    const double[::1] scores,
-    const Py_ssize_t[::1] order,
-    const Py_ssize_t[::1] level_starts,
-    const Py_ssize_t[::1] level_offsets,
-    const double[::1] log_weights,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] order not None,
+    const Py_ssize_t[::1] level_starts not None,
+    const Py_ssize_t[::1] level_offsets not None,
+    const double[::1] log_weights not None,
     bint metropolis,
     Py_ssize_t n_steps,
     uint64_t seed,
@@ -156,33 +128,24 @@ def contrast(
     the mean over sweeps of 1 / |S| if the subset S at the end of the sweep holds it,
     less 1 / |level| for its own level.
     """
-    cdef Py_ssize_t n_rows = scores.shape[0], n_lists = level_offsets.shape[0] - 1
-    cdef Py_ssize_t q, k, i, begin, end, start, stop, longest = 0
+    cdef Shape shape = shape_of_levels(order, level_starts, level_offsets)
+    cdef Py_ssize_t q, k, i, begin, end, start, stop, longest = shape.longest
     cdef double top, share
     cdef Stream stream
-    gradient_array = np.zeros(n_rows)
+    check_length("scores", scores.shape[0], shape.n_rows, "row")
+    check_sizes("log_weights", log_weights.shape[0], longest)
+    gradient_array = np.zeros(shape.n_rows)
     cdef double[::1] gradient = gradient_array
-    cdef Py_ssize_t *rows
-    cdef double *x
-    cdef double *inverse
-    for q in range(n_lists):
-        longest = max(
-            longest, level_starts[level_offsets[q + 1]] - level_starts[level_offsets[q]]
-        )
-    if log_weights.shape[0] <= longest:
-        raise ValueError(f"needs log-weights of sizes 0 to {longest}")
-    rows = <Py_ssize_t *> malloc(longest * sizeof(Py_ssize_t))
-    x = <double *> malloc((2 * longest + 1) * sizeof(double))
-    if rows == NULL or x == NULL:
-        free(rows)
-        free(x)
-        raise MemoryError()
-    inverse = x + longest
+    cdef Py_ssize_t[::1] rows_room = np.empty(longest, dtype=np.intp)
+    cdef double[::1] room = np.empty(2 * longest + 1)
+    cdef Py_ssize_t *rows = &rows_room[0]
+    cdef double *x = &room[0]
+    cdef double *inverse = x + longest
     with nogil:
         inverse[0] = 0.0
         for i in range(1, longest + 1):
             inverse[i] = 1.0 / i
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             begin = level_starts[level_offsets[q]]
             end = level_starts[level_offsets[q + 1]]
             stream = _stream(seed, step, first_place + begin)
@@ -203,8 +166,6 @@ def contrast(
                 share = inverse[stop - start]
                 for i in range(start, stop):
                     gradient[order[i]] -= share
-    free(rows)
-    free(x)
     return gradient_array
 
 
@@ -257,10 +218,10 @@ cdef void _run_chain(
 
 
 def ordered_partitions(
-    const double[::1] scores,
-    const Py_ssize_t[::1] offsets,
-    const double[::1] log_weights,
-    const double[::1] log_factorials,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] offsets not None,
+    const double[::1] log_weights not None,
+    const double[::1] log_factorials not None,
     bint arithmetic,
     Py_ssize_t n_samples,
     uint64_t seed,
@@ -271,16 +232,16 @@ def ordered_partitions(
     List ``q`` holds the rows ``offsets[q] : offsets[q + 1]``. Draws depend on the seed
     and on the place of a list's first row, which is ``first_place`` for row 0.
     """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1, n_rows = scores.shape[0]
-    cdef Py_ssize_t q, sample, i, n, kept, m, level, begin, longest = 0, largest = 0
+    cdef Shape shape = shape_of_lists(offsets)
+    cdef Py_ssize_t q, sample, i, n, kept, m, level, begin, largest = 0
+    cdef Py_ssize_t longest = shape.longest
     cdef Stream stream
     cdef Stage stage
-    levels_array = np.empty((n_samples, n_rows), dtype=np.intp)
+    check_length("scores", scores.shape[0], shape.n_rows, "row")
+    check_sizes("log_weights", log_weights.shape[0], longest)
+    check_sizes("log_factorials", log_factorials.shape[0], longest)
+    levels_array = np.empty((n_samples, shape.n_rows), dtype=np.intp)
     cdef Py_ssize_t[:, ::1] levels = levels_array
-    for q in range(n_lists):
-        longest = max(longest, offsets[q + 1] - offsets[q])
-    if log_weights.shape[0] <= longest or log_factorials.shape[0] <= longest:
-        raise ValueError(f"needs weights and factorials of sizes 0 to {longest}")
     for m in range(1, longest + 1):
         if log_weights[m] > -1.0 / 0.0:
             largest = m
@@ -299,7 +260,7 @@ def ordered_partitions(
     stage.arithmetic, stage.largest = arithmetic, largest
     stage.x, stage.sums, stage.chosen = &x[0], &sums[0], &chosen[0]
     with nogil:
-        for q in range(n_lists):
+        for q in range(shape.n_lists):
             begin = offsets[q]
             for sample in range(n_samples):
                 stream = _stream(seed, sample, first_place + begin)

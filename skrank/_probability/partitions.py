@@ -21,7 +21,7 @@ from skrank._data.grouping import Grouping
 from skrank._data.groups import takes_groups
 from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank._fit.data import check_data, scores_of_lists
-from skrank._kernels.stages import enumerate_stages
+from skrank._kernels.subsets_enumerated import enumerate_stages
 from skrank._probability.likelihood import log_likelihood, log_likelihoods
 from skrank.losses._partition import SubsetModel
 

@@ -212,7 +212,6 @@ def top_k_probabilities(
     Exact by quadrature where that takes at most ``EXACT_WORK`` multiplications for a
     list, else the share of ``n_samples`` draws.
     """
-    probability = np.empty(lists.n_rows)
     standard_error = np.zeros(lists.n_rows)
     if k == 1:
         return TopKProba(lists.softmax(scores)[0], standard_error)
@@ -224,7 +223,7 @@ def top_k_probabilities(
     counts = np.maximum(np.minimum(k, lists.sizes - k), 0)
     too_long = lists.sizes * counts * n_nodes(lists.sizes.max(), step) > EXACT_WORK
     steps = np.where(too_long, 0.0, step)
-    among_first(scores, lists.offsets, pivots, steps, k, probability)
+    probability = among_first(scores, lists.offsets, pivots, steps, k)
     np.clip(probability, 0.0, 1.0, out=probability)
     for q in np.flatnonzero(too_long):
         rows = slice(lists.offsets[q], lists.offsets[q + 1])

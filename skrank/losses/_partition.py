@@ -9,8 +9,8 @@ from scipy.special import gammaln
 
 from skrank._data.checks import check_count
 from skrank._data.lists import Floats, Indices, Levels, Lists
-from skrank._kernels.partitions import geometric
 from skrank._kernels.sampling import ordered_partitions
+from skrank._kernels.subsets_geometric import geometric
 
 
 class Partitions(NamedTuple):
@@ -108,24 +108,18 @@ def check_tie_size(name: str, max_tie_size: Any, y: Floats, lists: Lists) -> Non
 def geometric_likelihood(
     scores: Floats,
     partitions: Partitions,
-    lists: Lists,
     log_weights: Floats,
     *,
     with_weights: bool,
 ) -> tuple[Floats, Floats, Floats | None]:
     """Return values, gradient in the scores, and in the log weights of all sizes."""
     levels, by_size = partitions
-    values, gradient = np.empty(lists.n_lists), np.empty(lists.n_rows)
-    in_weights = np.empty((lists.n_lists, len(log_weights))) if with_weights else None
-    geometric(
+    return geometric(
         scores,
         levels.order,
         levels.starts,
         levels.offsets,
         by_size,
         log_weights,
-        values,
-        gradient,
-        in_weights,
+        with_weights,
     )
-    return values, gradient, in_weights

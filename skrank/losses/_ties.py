@@ -87,13 +87,12 @@ class TieLoss(Loss):
     ) -> Floats:
         """Return the exact second derivative in the scores times a direction."""
         ratios = self.ratios(float(extra[0]))
-        return visit(scores, prepared, lists, ratios, direction)[3]
+        return visit(scores, prepared, ratios, direction)[3]
 
 
 def visit(
     scores: Floats,
     ties: Ties,
-    lists: Lists,
     ratios: Ratios,
     direction: Floats | None = None,
 ) -> tuple[Floats, Floats, Floats, Floats]:
@@ -102,9 +101,8 @@ def visit(
     These are the sums of log f over all pairs, of its derivative in log k over wins,
     and in t over ties.
     """
-    sums = np.empty((3, lists.n_lists))
-    out = np.empty(lists.n_rows)
     levels = ties.levels
-    order, starts, offsets = levels.order, levels.starts, levels.offsets
-    paired_ties(scores, order, starts, offsets, *ratios, direction, *sums, out)
+    sums, out = paired_ties(
+        scores, levels.order, levels.starts, levels.offsets, *ratios, direction
+    )
     return sums[0], sums[1], sums[2], out

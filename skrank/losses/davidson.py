@@ -60,7 +60,7 @@ class Davidson(TieLoss):
     ) -> tuple[Floats, ...]:
         """Return values (n_lists,), the gradients in the scores (n_rows,) and in b."""
         b = float(extra[0])
-        values, wins, ties, gradient = visit(scores, prepared, lists, self.ratios(b))
+        values, wins, ties, gradient = visit(scores, prepared, self.ratios(b))
         values -= b * prepared.n_tied
         in_b = wins + np.exp(b) * ties - prepared.n_tied
         return values, gradient, in_b[:, np.newaxis]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from skrank._data.checks import check_choice, listing
 from skrank._data.lists import Floats, Indices, Levels, Lists
-from skrank._kernels.partitions import IMPOSSIBLE
+from skrank._kernels.subsets_geometric import IMPOSSIBLE
 from skrank.losses._partition import (
     Partitions,
     SubsetModel,
@@ -104,7 +104,7 @@ class DavidsonLuce(Loss):
         """Return values (n_lists,), and the gradients (n_rows,), (n_lists, n_extra)."""
         log_weights = self.log_weights(extra, int(lists.sizes.max()))
         values, gradient, in_weights = geometric_likelihood(
-            scores, prepared, lists, log_weights, with_weights=extra is not None
+            scores, prepared, log_weights, with_weights=extra is not None
         )
         if in_weights is None:
             return values, gradient

@@ -10,7 +10,7 @@ from scipy.special import gammaln, logsumexp
 
 from skrank._data.checks import check_choice
 from skrank._data.lists import Floats, Indices, Lists
-from skrank._kernels.partitions import arithmetic
+from skrank._kernels.subsets_arithmetic import arithmetic
 from skrank.losses._partition import (
     Partitions,
     SubsetModel,
@@ -112,12 +112,12 @@ class PMOP(Loss):
     ) -> tuple[Floats, Floats]:
         """Return values (n_lists,) and the gradient in the scores (n_rows,)."""
         if self.potential == "arithmetic":
-            return _visit(scores, prepared, lists, None)
+            return _visit(scores, prepared, None)
         largest = int(lists.sizes.max())
         if self.max_tie_size is not None:
             largest = min(largest, int(self.max_tie_size))
         return geometric_likelihood(
-            scores, prepared.partitions, lists, np.zeros(largest), with_weights=False
+            scores, prepared.partitions, np.zeros(largest), with_weights=False
         )[:2]
 
     def n_terms(self, prepared: Prepared, lists: Lists) -> Floats:
@@ -134,7 +134,7 @@ class PMOP(Loss):
     ) -> Floats:
         """Return second derivatives times a direction, exactly for "arithmetic"."""
         if self.potential == "arithmetic":
-            return _visit(scores, prepared, lists, direction)[1]
+            return _visit(scores, prepared, direction)[1]
         return super().hessian_product(scores, prepared, lists, direction)
 
     def subset_model(self, extra: Floats, longest: int) -> SubsetModel:
@@ -152,16 +152,14 @@ class PMOP(Loss):
 
 
 def _visit(
-    scores: Floats, prepared: Prepared, lists: Lists, direction: Floats | None
+    scores: Floats, prepared: Prepared, direction: Floats | None
 ) -> tuple[Floats, Floats]:
     """Return values and gradient of "arithmetic", or the product with a direction."""
-    values, out = np.empty(lists.n_lists), np.empty(lists.n_rows)
     levels = prepared.partitions.levels
-    arithmetic(
-        scores, levels.order, levels.starts, levels.offsets, direction, values, out
+    values, out = arithmetic(
+        scores, levels.order, levels.starts, levels.offsets, direction
     )
-    values += prepared.constants
-    return values, out
+    return values + prepared.constants, out
 
 
 def _log_subsets(n_rows: Indices, max_size: int | None) -> Floats:

@@ -83,7 +83,7 @@ class RankNet(Loss):
         self, scores: Floats, prepared: Pairs, lists: Lists
     ) -> tuple[Floats, Floats]:
         """Return values (n_lists,) and the gradient in the scores (n_rows,)."""
-        return _visit_pairs(scores, prepared, lists, None)
+        return _visit_pairs(scores, prepared, None)
 
     def n_terms(self, prepared: Pairs, lists: Lists) -> Floats:
         """Return the number of pairs with different labels in each list."""
@@ -93,7 +93,7 @@ class RankNet(Loss):
         self, scores: Floats, prepared: Pairs, lists: Lists, direction: Floats
     ) -> Floats:
         """Return the exact second derivative in the scores times a direction."""
-        return _visit_pairs(scores, prepared, lists, direction)[1]
+        return _visit_pairs(scores, prepared, direction)[1]
 
     def why_no_likelihood(self) -> str | None:
         """Return why weighted pairs are no likelihood, or None."""
@@ -105,11 +105,10 @@ class RankNet(Loss):
 
 
 def _visit_pairs(
-    scores: Floats, pairs: Pairs, lists: Lists, direction: Floats | None
+    scores: Floats, pairs: Pairs, direction: Floats | None
 ) -> tuple[Floats, Floats]:
     """Return values and gradient, or with a direction the product with it."""
-    values, out = np.empty(lists.n_lists), np.empty(lists.n_rows)
     levels, gains = pairs
-    order, starts, offsets = levels.order, levels.starts, levels.offsets
-    logistic(scores, order, starts, offsets, gains, direction, values, out)
-    return values, out
+    return logistic(
+        scores, levels.order, levels.starts, levels.offsets, gains, direction
+    )

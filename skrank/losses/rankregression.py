@@ -79,7 +79,7 @@ class RankRegression(Loss):
     ) -> tuple[Floats, Floats]:
         """Return values (n_lists,) and the gradient in the scores (n_rows,)."""
         if isinstance(prepared, Levels):
-            return _margin_squares(scores, prepared, lists, 1.0)
+            return _margin_squares(scores, prepared, 1.0)
         error = _centred(_centred(scores, lists) - prepared, lists)
         sizes = lists.sizes.astype(np.float64)
         return sizes * lists.sum(error**2), 2.0 * lists.expand(sizes) * error
@@ -99,7 +99,7 @@ class RankRegression(Loss):
     ) -> Floats:
         """Return the exact second derivative in the scores times a direction."""
         if isinstance(prepared, Levels):
-            return _margin_squares(direction, prepared, lists, 0.0)[1]
+            return _margin_squares(direction, prepared, 0.0)[1]
         return 2.0 * lists.expand(lists.sizes) * _centred(direction, lists)
 
 
@@ -109,9 +109,6 @@ def _centred(values: Floats, lists: Lists) -> Floats:
 
 
 def _margin_squares(
-    scores: Floats, levels: Levels, lists: Lists, margin: float
+    scores: Floats, levels: Levels, margin: float
 ) -> tuple[Floats, Floats]:
-    values, gradient = np.empty(lists.n_lists), np.empty(lists.n_rows)
-    order, starts, offsets = levels.order, levels.starts, levels.offsets
-    margin_squares(scores, order, starts, offsets, margin, values, gradient)
-    return values, gradient
+    return margin_squares(scores, levels.order, levels.starts, levels.offsets, margin)

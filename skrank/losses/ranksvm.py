@@ -67,8 +67,8 @@ class RankSVM(Loss):
         At the kink of the linear hinge, 0 out of its slopes -1 to 0.
         """
         if self.hinge == "linear":
-            return _visit_pairs(scores, prepared, lists, 0.0)
-        values, gradient = _visit_pairs(scores, prepared, lists, np.inf)
+            return _visit_pairs(scores, prepared, 0.0)
+        values, gradient = _visit_pairs(scores, prepared, np.inf)
         return 2.0 * values, 2.0 * gradient
 
     def n_terms(self, prepared: Levels, lists: Lists) -> Floats:
@@ -84,7 +84,7 @@ class RankSVM(Loss):
         """
         if self.hinge == "linear":
             return np.zeros(lists.n_rows)
-        return 2.0 * _visit_pairs(scores, prepared, lists, np.inf, direction)[1]
+        return 2.0 * _visit_pairs(scores, prepared, np.inf, direction)[1]
 
     def smoothed(self, width: float) -> Loss | None:
         """Return the linear hinge with its kink rounded off over a width."""
@@ -107,7 +107,7 @@ class _RoundedHinge(RankSVM):
     def value_and_gradient(
         self, scores: Floats, prepared: Levels, lists: Lists
     ) -> tuple[Floats, Floats]:
-        values, gradient = _visit_pairs(scores, prepared, lists, self.width)
+        values, gradient = _visit_pairs(scores, prepared, self.width)
         return values / self.width, gradient / self.width
 
     hessian_product = Loss.hessian_product
@@ -117,22 +117,16 @@ class _RoundedHinge(RankSVM):
 def _visit_pairs(
     scores: Floats,
     levels: Levels,
-    lists: Lists,
     width: float,
     direction: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Return values and gradient, or with a direction the product with it."""
-    values, out = np.empty(lists.n_lists), np.empty(lists.n_rows)
-    order, starts, offsets = levels.order, levels.starts, levels.offsets
-    hinge(
+    return hinge(
         scores,
-        order,
-        starts,
-        offsets,
+        levels.order,
+        levels.starts,
+        levels.offsets,
         width,
         MOST_PAIRS_A_ROW,
         direction,
-        values,
-        out,
     )
-    return values, out

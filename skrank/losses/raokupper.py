@@ -64,7 +64,7 @@ class RaoKupper(TieLoss):
         a = float(extra[0])
         odds = np.exp(a)
         theta = 1.0 + odds
-        values, wins, ties, gradient = visit(scores, prepared, lists, self.ratios(a))
+        values, wins, ties, gradient = visit(scores, prepared, self.ratios(a))
         # theta - 1/theta = odds (2 + odds) / theta, also where theta rounds to 1.
         values -= prepared.n_tied * (a + np.log((2.0 + odds) / theta))
         in_log_theta = wins + ties * (odds * (2.0 + odds) / theta)

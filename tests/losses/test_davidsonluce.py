@@ -5,7 +5,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from skrank._kernels.partitions import IMPOSSIBLE
+from skrank._kernels.subsets_geometric import IMPOSSIBLE
 
 from skrank import Lists
 from skrank.losses import PMOP, DavidsonLuce, ListMLE

@@ -7,7 +7,7 @@ from math import comb, log
 
 import numpy as np
 import pytest
-from skrank._kernels.partitions import IMPOSSIBLE
+from skrank._kernels.subsets_geometric import IMPOSSIBLE
 
 from skrank import Lists
 from skrank.losses import PMOP, DavidsonLuce, ListMLE
@@ -365,8 +365,9 @@ def test_scores_of_any_size_lose_no_digit(loss, size):
 def test_the_largest_numbers_are_scores(size):
     s = [size, -size, size, 0.0, -size]
     for y in product(range(3), repeat=5):
-        for loss in (PMOP("geometric"), DavidsonLuce()):
-            values, gradient, *_ = evaluate(loss, s, y)
+        log_weights = np.zeros(largest_level(y) - 1)
+        for loss, given in ((PMOP("geometric"), ()), (DavidsonLuce(), (log_weights,))):
+            values, gradient, *_ = evaluate(loss, s, y, None, *given)
             assert values[0] >= 0.0
             assert abs(gradient.sum()) < 40 * EPS
 

@@ -1,12 +1,13 @@
 """Chains over subsets: their random numbers, moves, and long-run means."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chisquare
-from skrank._kernels.sampling import log_odds, random_words, stream_state, thresholds
+from skrank._kernels.sampling import contrast
 
 from skrank import Lists
 from skrank.losses import PMOP
@@ -41,22 +42,91 @@ def xoshiro(state):
         d = rotated(d, 45)
 
 
-def test_words_are_those_of_xoshiro256_plus_plus():
-    expected = xoshiro((1, 2, 3, 4))
-    words = random_words((1, 2, 3, 4), 1000)
-    # The first words as published with the generator's Rust package.
-    assert words[:3] == [41943041, 58720359, 3588806011781223]
-    assert words == [next(expected) for _ in range(1000)]
-
-
-def test_streams_start_from_splitmix64_of_seed_step_and_place():
+def stream_state(seed, step, place):
+    """Return the four words a stream starts from: splitmix64 from a hash of three."""
     golden = 0x9E3779B97F4A7C15
-    for seed, step, place in [(0, 0, 0), (5, 1, 70), (2**63, 2**40, 2**33)]:
-        state = 0
-        for number in (seed, step, place):
-            state = mix((state + number + golden) & MASK)
-        words = tuple(mix((state + k * golden) & MASK) for k in (1, 2, 3, 4))
-        assert stream_state(seed, step, place) == words
+    state = 0
+    for number in (seed, step, place):
+        state = mix((state + number + golden) & MASK)
+    return tuple(mix((state + k * golden) & MASK) for k in (1, 2, 3, 4))
+
+
+def log_odds(scores, chosen, weights):
+    """Return, for each row, log P of the subset with the row flipped, less log P."""
+
+    def log_target(chosen):
+        n = int(chosen.sum())
+        return weights[n] + (scores[chosen].mean() if n else 0.0)
+
+    odds = np.empty(len(scores))
+    for row in range(len(scores)):
+        flipped = chosen.copy()
+        flipped[row] = not flipped[row]
+        odds[row] = log_target(flipped) - log_target(chosen)
+    return odds
+
+
+def flips(odds, uniform, metropolis):
+    """Tell whether a move is made: by min(1, r), or by r / (1 + r)."""
+    if metropolis:
+        return odds > np.log(uniform)
+    return odds > np.log(uniform / (1.0 - uniform))
+
+
+def chain_gradient(scores, starts, weights, metropolis, n_steps, streams):
+    """Return the draw for one list of levels, best first, move by move."""
+    words = xoshiro(stream_state(*streams))
+    gradient = np.zeros(len(scores))
+    for start, stop in pairwise(starts):
+        n_left = len(scores) - start
+        if len(scores) == 1:
+            continue
+        # Chosen rows come first; a flip swaps a row with the one at the border.
+        rows = list(range(start, len(scores)))
+        n = stop - start
+        gradient[start:stop] -= 1.0 / n
+        for _ in range(n_steps):
+            for _ in range(n_left):
+                i = (next(words) >> 32) * n_left >> 32
+                uniform = (next(words) >> 11) * 2.0**-53
+                chosen = np.zeros(len(scores), dtype=bool)
+                chosen[rows[:n]] = True
+                odds = log_odds(scores[start:], chosen[start:], weights)
+                if flips(odds[rows[i] - start], uniform, metropolis):
+                    border = n - 1 if i < n else n
+                    n += -1 if i < n else 1
+                    rows[i], rows[border] = rows[border], rows[i]
+            gradient[rows[:n]] += 1.0 / (n * n_steps)
+    return gradient
+
+
+def test_the_generator_gives_the_published_words():
+    words = xoshiro((1, 2, 3, 4))
+    # As published with the generator's Rust package.
+    assert [next(words) for _ in range(3)] == [41943041, 58720359, 3588806011781223]
+
+
+@pytest.mark.parametrize("metropolis", [False, True])
+@pytest.mark.parametrize(
+    "streams", [(0, 0, 0), (5, 1, 70), (2**63, 2**40, 2**33), (7, 123, 4)]
+)
+def test_the_kernel_makes_the_moves_of_the_chain_one_by_one(streams, metropolis):
+    scores = np.array([0.7, -0.2, 1.5, 0.1, -0.9, 0.4, 2.0])
+    weights = np.array([-np.inf, 0.0, -0.4, 0.3, 0.1, -np.inf, -np.inf, -np.inf])
+    starts = np.array([0, 2, 3, 6, 7])
+    drawn = contrast(
+        scores,
+        np.arange(7),
+        starts,
+        np.array([0, 4]),
+        weights,
+        metropolis,
+        5,
+        *streams,
+    )
+    with np.errstate(divide="ignore"):
+        expected = chain_gradient(scores, starts, weights, metropolis, 5, streams)
+    assert_allclose(drawn, expected, rtol=0, atol=1e-15)
 
 
 def test_no_two_streams_start_alike():
@@ -70,11 +140,11 @@ def test_no_two_streams_start_alike():
 
 
 def move_probability(odds, metropolis):
-    """Return the largest uniform number at which the kernel moves, by bisection."""
+    """Return the largest uniform number at which a move is made, by bisection."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = 0.5 * (low + high)
-        if odds > thresholds(np.array([middle]), metropolis)[0]:
+        if flips(odds, middle, metropolis):
             low = middle
         else:
             high = middle
@@ -85,8 +155,8 @@ def transition_matrix(scores, subsets, weights, metropolis):
     """Return how likely one move leads from each subset to each other."""
     matrix = np.zeros((len(subsets), len(subsets)))
     for start, subset in enumerate(subsets):
-        chosen = np.zeros(len(scores), dtype=np.uint8)
-        chosen[subset] = 1
+        chosen = np.zeros(len(scores), dtype=bool)
+        chosen[subset] = True
         for row, odds in enumerate(log_odds(scores, chosen, weights)):
             after = sorted({*subset} ^ {row})
             proba = move_probability(odds, metropolis) / len(scores)

@@ -6,12 +6,8 @@ import hashlib
 
 import numpy as np
 
-from skrank._kernels.clicks import (
-    browsing_extreme_order,
-    browsing_search,
-    browsing_worth,
-    count_orders,
-)
+from skrank._kernels.browsing import browsing_worth, count_orders
+from skrank._kernels.browsing_orders import browsing_extreme_order, browsing_search
 from skrank.metrics._clicks.base import ClickModel, power_of, table_of
 from skrank.metrics._clicks.rows import Ranking, check_chances
 

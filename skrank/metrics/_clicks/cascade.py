@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank._kernels.clicks import cascade_worth, choose_rows
+from skrank._kernels.cascade import cascade_worth, choose_rows
 from skrank.metrics._clicks.base import ClickModel, all_lists
 from skrank.metrics._clicks.rows import Ranking, check_chance, ranks_of
 

@@ -4,12 +4,14 @@ import numpy as np
 
 from libc.math cimport exp, fabs, fmax, log, log1p
 
+from skrank._kernels._lists cimport check_length
+
 
 def enumerate_stages(
-    const double[::1] scores,
-    const Py_ssize_t[::1] starts,
-    const Py_ssize_t[::1] sizes,
-    const double[::1] log_weights,
+    const double[::1] scores not None,
+    const Py_ssize_t[::1] starts not None,
+    const Py_ssize_t[::1] sizes not None,
+    const double[::1] log_weights not None,
     bint arithmetic,
 ):
     r"""Return expected levels, and how likely each row wins from or ties each other.
@@ -23,7 +25,13 @@ def enumerate_stages(
     ties, a matrix of n x n a list, flat, one after another.
     """
     cdef Py_ssize_t n_lists = sizes.shape[0], q, n, n_rows = 0, n_pairs = 0, longest = 0
+    check_length("starts", starts.shape[0], n_lists, "list")
     for q in range(n_lists):
+        if not 0 <= starts[q] <= starts[q] + sizes[q] <= scores.shape[0]:
+            raise ValueError(
+                f"scores must have an entry for each of the rows {starts[q]} to "
+                f"{starts[q] + sizes[q]} of list {q}, got {scores.shape[0]} entries."
+            )
         n_rows += sizes[q]
         n_pairs += sizes[q] * sizes[q]
         longest = max(longest, sizes[q])
@@ -32,7 +40,11 @@ def enumerate_stages(
     if n_lists == 0:
         return levels_array, wins_array, ties_array
     if longest > 20 or log_weights.shape[0] <= longest:
-        raise ValueError(f"cannot enumerate lists of {longest} rows")
+        raise ValueError(
+            f"log_weights must have more than {longest} entries, one for each size "
+            f"from 0 to that of the longest list, got {log_weights.shape[0]}; and "
+            "lists of more than 20 rows have too many subsets."
+        )
     log_phi_array = np.empty(1 << longest)
     reach_array, weight_array = np.empty(1 << longest), np.empty(1 << longest)
     both_array = np.empty((longest, longest))

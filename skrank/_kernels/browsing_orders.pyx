@@ -1,0 +1,310 @@
+"""Orders of tied rows that get the most clicks, or the fewest, of a browsing user.
+
+A row is read with a chance that depends on its rank and on the distance d to the last
+click. The state q keeps the chances of these: reading the row at rank r, of attraction
+a, with the row T of the table for that rank,
+
+    click = a sum_d q[d] T[d],    q'[1] = click,    q'[d + 1] = q[d] (1 - a T[d])
+
+with q[0] for no click yet, and q[width - 1] for as far or farther. The table, of shape
+(width, width), has one row a rank in the same columns, its last row for all ranks
+behind. A row is worth ``rank_weight[rank] * utility`` when clicked; ranks behind the
+weights count nothing. See doc/math/clicks.md, section "User browsing".
+"""
+
+from libc.math cimport INFINITY
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from skrank._kernels._browsing cimport read_row, same
+from skrank._kernels._lists cimport (
+    Shape,
+    check_length,
+    shape_of_blocks,
+    shape_of_lists,
+)
+
+cdef enum:
+    SEARCHED = 20  # ranks among which rows are moved
+
+
+def browsing_extreme_order(
+    const double[::1] attraction not None,
+    const double[::1] utility not None,
+    const double[::1] rank_weight not None,
+    const double[:, ::1] table not None,
+    const Py_ssize_t[::1] starts not None,
+    const Py_ssize_t[::1] offsets not None,
+    const unsigned char[::1] wanted not None,
+    bint largest,
+):
+    """Go through all orders of tied rows for the largest or the least worth.
+
+    Parameters
+    ----------
+    attraction, utility : float64 of shape (n_rows,)
+        Chance of a click on a row that is read, and worth of a click. Equal rows of
+        a block stand together.
+    rank_weight : float64 of shape (k,)
+        Factor of each rank; its length is the cut-off.
+    table : float64 of shape (width, width)
+        Chances to read, by rank and last click.
+    starts, offsets : intp of shape (n_blocks + 1,) and (n_lists + 1,)
+        First row of each block, and first block of each list.
+    wanted : uint8 of shape (n_lists,)
+        Lists to do; rows of the others stay where they are.
+    largest : bool
+        Look for the largest worth, else for the least.
+
+    Returns
+    -------
+    order : intp of shape (n_rows,)
+        The row at each place.
+    """
+    cdef Shape shape = shape_of_blocks(starts, offsets)
+    cdef Py_ssize_t width = table.shape[0]
+    cdef Py_ssize_t list_number, start, n, k, i, at, b
+    cdef double best, gain
+    cdef bint alike
+    check_length("attraction", attraction.shape[0], shape.n_rows, "row")
+    check_length("utility", utility.shape[0], shape.n_rows, "row")
+    check_length("table", table.shape[1], width, "rank in each row")
+    if width < 2:
+        raise ValueError(f"table must have at least 2 rows and columns, got {width}.")
+    check_length("wanted", wanted.shape[0], shape.n_lists, "list")
+    out = np.arange(shape.n_rows)
+    cdef Py_ssize_t[::1] order = out
+    # Per place: the state, the worth so far, the row tried, the first and the last row
+    # to try.
+    cdef double[:, ::1] states = np.empty((shape.longest + 1, width))
+    cdef double[::1] worth = np.empty(shape.longest + 1)
+    cdef Py_ssize_t[:, ::1] tried = np.empty((3, shape.longest + 1), dtype=np.intp)
+    cdef unsigned char[::1] used = np.empty(shape.longest, dtype=np.uint8)
+    cdef double* q = &states[0, 0]
+    cdef Py_ssize_t* row = &tried[0, 0]
+    cdef Py_ssize_t* first = &tried[1, 0]
+    cdef Py_ssize_t* last = &tried[2, 0]
+    with nogil:
+        for list_number in range(shape.n_lists):
+            if not wanted[list_number]:
+                continue
+            start = starts[offsets[list_number]]
+            n = starts[offsets[list_number + 1]] - start
+            k = min(n, rank_weight.shape[0])
+            for b in range(offsets[list_number], offsets[list_number + 1]):
+                alike = same(&attraction[0], &utility[0], starts[b], starts[b + 1] - 1)
+                for i in range(starts[b] - start, starts[b + 1] - start):
+                    first[i] = i if alike else starts[b] - start
+                    last[i] = i + 1 if alike else starts[b + 1] - start
+            memset(q, 0, width * sizeof(double))
+            memset(&used[0], 0, n)
+            q[0] = 1.0
+            worth[0] = 0.0
+            best = -INFINITY
+            row[0] = first[0]
+            at = 0
+            while at >= 0:
+                if at == k:
+                    gain = worth[k] if largest else -worth[k]
+                    if gain > best:
+                        best = gain
+                        for i in range(k):
+                            order[start + i] = start + row[i]
+                    i = -1
+                else:
+                    i = row[at]
+                    # Of equal rows the first that is free stands for all.
+                    while i < last[at] and (
+                        used[i]
+                        or (
+                            i > first[at]
+                            and not used[i - 1]
+                            and same(&attraction[start], &utility[start], i - 1, i)
+                        )
+                    ):
+                        i += 1
+                    if i == last[at]:
+                        i = -1
+                if i < 0:
+                    at -= 1
+                    if at >= 0:
+                        used[row[at]] = 0
+                        row[at] += 1
+                    continue
+                used[i] = 1
+                row[at] = i
+                memcpy(q + (at + 1) * width, q + at * width, width * sizeof(double))
+                worth[at + 1] = worth[at] + rank_weight[at] * utility[
+                    start + i
+                ] * read_row(
+                    q + (at + 1) * width, &table[min(at, width - 1), 0], width,
+                    attraction[start + i],
+                )
+                at += 1
+                if at < k:
+                    row[at] = first[at]
+            for i in range(k):
+                used[order[start + i] - start] = 1
+            at = k
+            for i in range(n):
+                if not used[i]:
+                    order[start + at] = start + i
+                    at += 1
+    return out
+
+
+cdef inline void move_row(Py_ssize_t* order, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    """Take the row out of place i and put it in at place j."""
+    cdef Py_ssize_t row = order[i]
+    while i < j:
+        order[i] = order[i + 1]
+        i += 1
+    while i > j:
+        order[i] = order[i - 1]
+        i -= 1
+    order[j] = row
+
+
+cdef inline void change(
+    Py_ssize_t* order, Py_ssize_t i, Py_ssize_t j, bint swap
+) noexcept nogil:
+    """Swap the rows at places i and j, or move the one to the other place."""
+    cdef Py_ssize_t row
+    if swap:
+        row = order[i]
+        order[i] = order[j]
+        order[j] = row
+    else:
+        move_row(order, i, j)
+
+
+def browsing_search(
+    const double[::1] attraction not None,
+    const double[::1] utility not None,
+    const double[::1] rank_weight not None,
+    const double[:, ::1] table not None,
+    const Py_ssize_t[::1] offsets not None,
+    const unsigned char[::1] wanted not None,
+):
+    """Improve the order of each list's first 20 rows, one best step at a time.
+
+    A step swaps two rows or moves one; the search ends where no step helps. What
+    rows behind these add is linear in the state, so it is computed once.
+
+    Parameters
+    ----------
+    attraction, utility : float64 of shape (n_rows,)
+        Chance of a click on a row that is read, and worth of a click.
+    rank_weight : float64 of shape (k,)
+        Factor of each rank; its length is the cut-off.
+    table : float64 of shape (width, width)
+        Chances to read, by rank and last click.
+    offsets : intp of shape (n_lists + 1,)
+        First row of each list, and the number of rows.
+    wanted : uint8 of shape (n_lists,)
+        Lists to do; rows of the others stay where they are.
+
+    Returns
+    -------
+    order : intp of shape (n_rows,)
+        The row at each place.
+    """
+    cdef Shape shape = shape_of_lists(offsets)
+    cdef Py_ssize_t width = table.shape[0]
+    cdef Py_ssize_t list_number, start, n, k, m, i, j, d, from_i, from_j, low
+    cdef bint swap, from_swap
+    cdef double best, gain, clicked, found
+    cdef const double* row
+    check_length("attraction", attraction.shape[0], shape.n_rows, "row")
+    check_length("utility", utility.shape[0], shape.n_rows, "row")
+    check_length("table", table.shape[1], width, "rank in each row")
+    if width < 2:
+        raise ValueError(f"table must have at least 2 rows and columns, got {width}.")
+    check_length("wanted", wanted.shape[0], shape.n_lists, "list")
+    out = np.arange(shape.n_rows)
+    cdef Py_ssize_t[::1] all_rows = out
+    cdef Py_ssize_t* order
+    cdef double[:, ::1] states = np.empty((SEARCHED + 3, width))
+    cdef double[::1] worth = np.empty(SEARCHED + 1)
+    cdef double* q = &states[0, 0]
+    cdef double* trial = &states[SEARCHED + 1, 0]
+    cdef double* behind = &states[SEARCHED + 2, 0]
+    with nogil:
+        for list_number in range(shape.n_lists):
+            if not wanted[list_number]:
+                continue
+            start = offsets[list_number]
+            n = offsets[list_number + 1] - start
+            k = min(n, rank_weight.shape[0])
+            m = min(n, SEARCHED)
+            order = &all_rows[start]
+            memset(behind, 0, width * sizeof(double))
+            for i in range(k - 1, m - 1, -1):
+                row = &table[min(i, width - 1), 0]
+                gain = rank_weight[i] * utility[start + i] + behind[1]
+                clicked = attraction[start + i] * row[0]
+                behind[0] = clicked * gain + (1.0 - clicked) * behind[0]
+                for d in range(1, width):
+                    clicked = attraction[start + i] * row[d]
+                    behind[d] = clicked * gain + (1.0 - clicked) * behind[
+                        min(d + 1, width - 1)
+                    ]
+            memset(q, 0, width * sizeof(double))
+            q[0] = 1.0
+            worth[0] = 0.0
+            low = 0
+            while True:
+                # States and worth in front of each place, from the change on.
+                for i in range(low, m):
+                    memcpy(q + (i + 1) * width, q + i * width, width * sizeof(double))
+                    clicked = read_row(
+                        q + (i + 1) * width, &table[min(i, width - 1), 0], width,
+                        attraction[order[i]],
+                    )
+                    worth[i + 1] = worth[i]
+                    if i < k:
+                        worth[i + 1] += rank_weight[i] * utility[order[i]] * clicked
+                best = worth[m]
+                for d in range(width):
+                    best += q[m * width + d] * behind[d]
+                best += 1e-13 * best  # less is rounding
+                found = best
+                from_i = from_j = 0
+                from_swap = False
+                for i in range(m):
+                    for j in range(m):
+                        low = min(i, j)
+                        if i == j or low >= k or same(
+                            &attraction[0], &utility[0], order[i], order[j]
+                        ):
+                            continue
+                        for swap in range(2):
+                            # Swaps are symmetric, and as good as moves by one place.
+                            if (swap and j < i) or (not swap and -2 < j - i < 2):
+                                continue
+                            change(order, i, j, swap)
+                            memcpy(trial, q + low * width, width * sizeof(double))
+                            gain = worth[low]
+                            for d in range(low, min(m, k)):
+                                gain += rank_weight[d] * utility[order[d]] * read_row(
+                                    trial, &table[min(d, width - 1), 0], width,
+                                    attraction[order[d]],
+                                )
+                            if k > m:
+                                for d in range(width):
+                                    gain += trial[d] * behind[d]
+                            if swap:
+                                change(order, i, j, True)
+                            else:
+                                change(order, j, i, False)
+                            if gain > found:
+                                found = gain
+                                from_i = i
+                                from_j = j
+                                from_swap = swap
+                if found <= best:
+                    break
+                low = min(from_i, from_j)
+                change(order, from_i, from_j, from_swap)
+    return out
