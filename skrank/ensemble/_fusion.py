@@ -1,0 +1,405 @@
+"""Fuse the rankings of several rankers, fitted to the same lists."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+import sklearn
+from sklearn import config_context
+from sklearn.base import _fit_context, clone
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.metaestimators import _BaseComposition, available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    _num_samples,
+    check_is_fitted,
+    has_fit_parameter,
+)
+
+from skrank._data.checks import Integers, finite_column
+from skrank._data.grouping import group_rows
+from skrank._data.groups import find_groups, groups_on_index, takes_groups
+from skrank._data.ranks import rank_within
+from skrank.base import RankerMixin
+from skrank.metrics import ndcg_score
+from skrank.preprocessing import QueryScaler
+
+METHODS = ("scores", "ranks", "rrf", "scaled")
+
+
+def _is_linear(ranker):
+    """Tell whether the fused score is linear in the features."""
+    linear = ranker.method == "scaled" and all(
+        hasattr(member, "coef_") for member in ranker.estimators_
+    )
+    if not linear:
+        raise AttributeError(
+            "coef_ needs method='scaled' and members that all have coef_."
+        )
+    return True
+
+
+class FusionRanker(RankerMixin, _BaseComposition):
+    r"""Fit several rankers to the same lists, and fuse their rankings of each list.
+
+    With :math:`s_{ki}` the score that member k gives row i, and :math:`r_{ki}` its rank
+    in its list of n rows, 1 for the best and the mean of their ranks for equal scores,
+    the fused score is the mean over members of
+
+    - "scores": :math:`(s_{ki} - \bar s_k) / \sigma_k`, with the mean and the deviation
+      of the list's scores (0 where these are all equal);
+    - "ranks": :math:`n - r_{ki}`, the points of Borda's count;
+    - "rrf": :math:`1 / (c + r_{ki})`, reciprocal rank fusion [1]_;
+    - "scaled": :math:`s_{ki} / \sigma_k`, with :math:`\sigma_k` the deviation of the
+      member's scores inside the training lists. Scores of single rows do not depend on
+      their list, and linear members make a linear ranker, with ``coef_``.
+
+    To fuse finished runs, or to learn weights of members, use the package ranx.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator)
+        Names and members: rankers, or any estimators with ``fit`` and ``predict``.
+        Members whose routing asks for ``groups`` get them, also where metadata routing
+        is off; so do steps of a pipeline.
+    method : {"scores", "ranks", "rrf", "scaled"}, default="scores"
+        How to fuse.
+    rrf_constant : float, default=60.0
+        The constant c of "rrf": the larger, the less do first places count.
+    n_jobs : int, default=None
+        Number of processes or threads that fit members; None means 1 unless in a
+        ``joblib.parallel_config``, -1 all cores.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The fitted members.
+    named_estimators_ : Bunch
+        The fitted members by name.
+    deviations_ : ndarray of shape (n_members,)
+        With "scaled": deviation of each member's scores inside the training lists. A
+        member whose scores are all equal has 0 and does not count.
+    coef_ : ndarray of shape (n_features,)
+        With "scaled" and linear members: weight of each feature in the fused score.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where ``X`` had names that are all strings.
+
+    Notes
+    -----
+    Lists are needed to fuse, so that ``predict`` takes groups too, but with "scaled".
+    As with :class:`~skrank.preprocessing.QueryScaler`, they may be on the index of a
+    pandas ``X``, which a search's ``predict`` and ``cross_val_predict`` need.
+
+    References
+    ----------
+    .. [1] G. V. Cormack, C. L. A. Clarke, S. Buettcher, "Reciprocal rank fusion
+       outperforms Condorcet and individual rank learning methods", SIGIR 2009.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank import ListNetRanker
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.ensemble import FusionRanker
+    >>> X, y, groups = make_ranking(n_lists=50, random_state=0)
+    >>> fusion = FusionRanker([("listnet", ListNetRanker()), ("ridge", Ridge())])
+    >>> fusion.fit(X, y, groups).predict(X, groups).shape
+    (907,)
+    """
+
+    __metadata_request__predict = {"groups": True}  # noqa: RUF012
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "estimators": [list, tuple],
+        "method": [StrOptions(set(METHODS))],
+        "rrf_constant": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integers(None), None],
+    }
+
+    def __init__(self, estimators, method="scores", *, rrf_constant=60.0, n_jobs=None):
+        self.estimators = estimators
+        self.method = method
+        self.rrf_constant = rrf_constant
+        self.n_jobs = n_jobs
+
+    def get_params(self, deep=True):
+        """Return the parameters, and those of members by name and double underscore.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Include the members and their parameters.
+
+        Returns
+        -------
+        params : dict
+            Values by name.
+        """
+        return self._get_params("estimators", deep=deep)
+
+    def set_params(self, **params):
+        """Set parameters, members by name, or members' parameters.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name, such as ``listnet__alpha=1.0``.
+
+        Returns
+        -------
+        self : FusionRanker
+            The ranker.
+        """
+        self._set_params("estimators", **params)
+        return self
+
+    def get_metadata_routing(self):
+        """Return what is routed to members.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            The router.
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        for caller in ("predict", "score"):
+            mapping.add(caller=caller, callee="predict")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(**dict(self.estimators), method_mapping=mapping)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        try:
+            members = [get_tags(member).input_tags for _, member in self.estimators]
+            tags.input_tags.sparse = all(member.sparse for member in members)
+            tags.input_tags.allow_nan = all(member.allow_nan for member in members)
+        except (AttributeError, TypeError, ValueError):
+            pass  # fit says what is wrong with the members
+        return tags
+
+    @property
+    def n_features_in_(self):
+        """Number of features."""
+        check_is_fitted(self)
+        return self.estimators_[0].n_features_in_
+
+    @available_if(_is_linear)
+    def _linear_weights(self):
+        """Return the weight of each feature in the fused score."""
+        return _mean_over(
+            [np.ravel(member.coef_) for member in self.estimators_], self.deviations_
+        )
+
+    @property
+    def coef_(self):
+        """Weight of each feature in the fused score."""
+        check_is_fitted(self)
+        return self._linear_weights()
+
+    @takes_groups
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, groups=None, *, sample_weight=None):
+        """Fit every member.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features, handed on to members as they are.
+        y : array-like of shape (n_rows,)
+            Labels, higher is better.
+        groups : array-like of shape (n_rows,), default=None
+            One group label a row; None takes the index level "groups" of ``y``.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row's list, constant inside a list. With metadata routing
+            for members that ask for it, else for all.
+
+        Returns
+        -------
+        self : FusionRanker
+            The fitted ranker.
+
+        Raises
+        ------
+        ValueError
+            If there are no members, names repeat or clash with parameters, groups are
+            missing or do not fit, a member takes no ``sample_weight`` that is given,
+            or what members raise.
+        """
+        names = self._checked_names()
+        groups = find_groups(y, groups, f"{type(self).__name__}.fit")
+        group_rows(groups, _num_samples(X))
+        arguments = self._arguments("fit", groups, sample_weight)
+        with config_context(enable_metadata_routing=True):
+            self.estimators_ = Parallel(n_jobs=self.n_jobs)(
+                delayed(_fitted)(member, X, y, arguments[name])
+                for name, member in self.estimators
+            )
+        self.named_estimators_ = Bunch(
+            **dict(zip(names, self.estimators_, strict=True))
+        )
+        if hasattr(self.estimators_[0], "feature_names_in_"):
+            self.feature_names_in_ = self.estimators_[0].feature_names_in_
+        if self.method == "scaled":
+            scores = self._scores_of_members(X, groups)
+            centred = QueryScaler("center").fit_transform(scores, groups=groups)
+            # In units of the largest, so that squares neither overflow nor vanish.
+            unit = np.abs(centred).max(axis=0)
+            shares = centred / np.where(unit > 0, unit, 1.0)
+            self.deviations_ = unit * np.sqrt(np.mean(shares**2, axis=0))
+        return self
+
+    @takes_groups
+    def predict(self, X, groups=None):
+        """Return the fused score of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features.
+        groups : array-like of shape (n_rows,), default=None
+            One group label a row; None takes the index level "groups" of ``X``. With
+            "scaled" only members may need them.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+            Larger is better inside a list. Scores of different lists do not compare.
+
+        Raises
+        ------
+        NotFittedError
+            If :meth:`fit` has not run.
+        ValueError
+            If groups are missing or do not fit, or a member gives no finite scores.
+        """
+        check_is_fitted(self)
+        if self.method == "scaled":
+            groups = groups_on_index(X) if groups is None else groups
+            scores = self._scores_of_members(X, groups)
+            return _mean_over(scores.T, self.deviations_)
+        name = f"{type(self).__name__}.predict"
+        groups = find_groups(X, groups, name, name="X", explain=_missing_groups_message)
+        grouping = group_rows(groups, _num_samples(X))
+        scores = self._scores_of_members(X, groups)
+        if self.method == "scores":
+            return QueryScaler().fit_transform(scores, groups=groups).mean(axis=1)
+        ranks = [rank_within(column, groups, method="average") for column in scores.T]
+        if self.method == "rrf":
+            return np.mean([1.0 / (self.rrf_constant + r) for r in ranks], axis=0)
+        sizes = grouping.scatter(grouping.lists.expand(grouping.lists.sizes))
+        return np.mean([sizes - r for r in ranks], axis=0)
+
+    @takes_groups
+    def score(self, X, y, groups=None, sample_weight=None):
+        """Return the mean NDCG of the lists, ranked by ``predict``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Features.
+        y : array-like of shape (n_rows,)
+            Labels of at least 0, higher is better.
+        groups : array-like of shape (n_rows,), default=None
+            One group label a row; None takes the index level "groups" of ``y``.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row's list, constant inside a list.
+
+        Returns
+        -------
+        score : float
+            Mean NDCG, between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, lengths differ, or labels are negative or masked.
+        """
+        groups = find_groups(y, groups, f"{type(self).__name__}.score")
+        scores = self.predict(X, groups)
+        # Without an index, so that the metric does not compare it once more.
+        return ndcg_score(np.asanyarray(y), scores, groups, sample_weight=sample_weight)
+
+    def _checked_names(self):
+        """Return the names of the members, or raise."""
+        if not self.estimators or not all(
+            isinstance(pair, tuple | list) and len(pair) == 2
+            for pair in self.estimators
+        ):
+            raise ValueError(
+                "estimators must be a list of at least one (name, estimator) pair, got "
+                f"{self.estimators!r}."
+            )
+        names = [name for name, _ in self.estimators]
+        self._validate_names(names)
+        for name, member in self.estimators:
+            if not (hasattr(member, "fit") and hasattr(member, "predict")):
+                raise ValueError(
+                    f"member {name!r} has no fit and predict, got {member!r}."
+                )
+        return names
+
+    def _arguments(self, method, groups, sample_weight=None):
+        """Return what each member's method gets, by the member's name."""
+        given = {"groups": groups} if groups is not None else {}
+        routed = sklearn.get_config()["enable_metadata_routing"]
+        if routed and sample_weight is not None:
+            given["sample_weight"] = sample_weight
+        with config_context(enable_metadata_routing=True):
+            routing = process_routing(self, method, **given)
+        names = [name for name, _ in self.estimators]
+        arguments = {name: dict(routing[name][method]) for name in names}
+        if sample_weight is not None and not routed:
+            for name, member in self.estimators:
+                if not has_fit_parameter(member, "sample_weight"):
+                    raise ValueError(
+                        f"member {name!r} takes no sample_weight in fit. Leave it out, "
+                        "or say who gets it with metadata routing and "
+                        "set_fit_request."
+                    )
+                arguments[name]["sample_weight"] = sample_weight
+        return arguments
+
+    def _scores_of_members(self, X, groups):
+        """Return what members predict, (n_rows, n_members)."""
+        arguments = self._arguments("predict", groups)
+        columns = []
+        with config_context(enable_metadata_routing=True):
+            for (name, _), member in zip(
+                self.estimators, self.estimators_, strict=True
+            ):
+                scores = member.predict(X, **arguments[name])
+                columns.append(finite_column(scores, f"scores of member {name!r}"))
+        return np.column_stack(columns)
+
+
+def _fitted(member, X, y, arguments):
+    """Return a copy of a member, fitted."""
+    return clone(member).fit(X, y, **arguments)
+
+
+def _mean_over(rows, deviations):
+    """Return the mean of some rows over their deviations; those of 0 do not count."""
+    total = np.zeros(len(rows[0]))
+    for row, deviation in zip(rows, deviations, strict=True):
+        if deviation > 0:
+            total += row / deviation
+    return total / len(deviations)
+
+
+def _missing_groups_message(caller):
+    """Explain how groups reach predict."""
+    return (
+        f"{caller} needs to know which rows form a list, and no groups were given. "
+        "Pass groups=, one label per row, also to the predict of a pipeline with "
+        "metadata routing on, or give a pandas X with an index level named 'groups', "
+        "as searches and cross_val_predict need. method='scaled' needs no groups."
+    )

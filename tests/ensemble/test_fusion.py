@@ -1,0 +1,353 @@
+"""Rankings fused from several members: by hand, and inside scikit-learn's tools."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import BaseEstimator, clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    cross_val_predict,
+    cross_val_score,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import _num_samples
+
+from skrank import ListMLERanker, ListNetRanker, RankNetRanker, with_groups
+from skrank.datasets import load_letor, make_ranking
+from skrank.ensemble import FusionRanker
+from skrank.metrics import ndcg_score, ndcg_scorer
+from skrank.preprocessing import QueryScaler
+
+METHODS = ["scores", "ranks", "rrf", "scaled"]
+
+
+class Fixed(BaseEstimator):
+    """Scores rows by one of their columns."""
+
+    def __init__(self, column=0):
+        self.column = column
+
+    def fit(self, X, y):
+        self.n_features_in_ = np.shape(X)[1]
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, self.column]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(40, n_features=6, list_effect=0.5, shuffle=True, random_state=0)
+
+
+def members():
+    return [("mle", ListMLERanker()), ("ridge", Ridge())]
+
+
+def test_the_fused_scores_by_hand():
+    groups = np.array([0, 0, 0, 1, 1])
+    X = np.array([[1.0, 9], [2, 3], [3, 3], [5, 1], [5, 2]])
+    fusion = FusionRanker([("a", Fixed(0)), ("b", Fixed(1))]).fit(X, [1] * 5, groups)
+    first, second = np.array([-1, 0, 1]) * 1.5**0.5, np.array([2, -1, -1]) / 2**0.5
+    expected = np.append((first + second) / 2, [-0.5, 0.5])
+    np.testing.assert_allclose(fusion.predict(X, groups), expected)
+    fusion.set_params(method="ranks")
+    ranks = np.array([[3, 1], [2, 2.5], [1, 2.5], [1.5, 2], [1.5, 1]])
+    sizes = np.array([3, 3, 3, 2, 2])
+    np.testing.assert_allclose(fusion.predict(X, groups), sizes - ranks.mean(axis=1))
+    fusion.set_params(method="rrf")
+    np.testing.assert_allclose(
+        fusion.predict(X, groups), (1 / (60 + ranks)).mean(axis=1)
+    )
+    fusion.set_params(method="scaled").fit(X, [1] * 5, groups)
+    deviations = np.sqrt([2 / 5, (24 + 0.5) / 5])
+    np.testing.assert_allclose(fusion.deviations_, deviations)
+    np.testing.assert_allclose(fusion.predict(X), (X / deviations).mean(axis=1))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_lists_do_not_mix_and_row_order_does_not_matter(data, method):
+    X, y, groups = data
+    fusion = FusionRanker(members(), method).fit(X, y, groups)
+    scores = fusion.predict(X, groups)
+    one = groups == groups[0]
+    np.testing.assert_allclose(fusion.predict(X[one], groups[one]), scores[one])
+    rows = np.random.default_rng(0).permutation(len(y))
+    again = FusionRanker(members(), method).fit(X[rows], y[rows], groups[rows])
+    np.testing.assert_allclose(
+        again.predict(X[rows], groups[rows]), scores[rows], atol=1e-5
+    )
+
+
+def test_scaled_linear_members_are_a_linear_ranker(data):
+    X, y, groups = data
+    fusion = FusionRanker(members(), "scaled").fit(X, y, groups)
+    scores = X @ fusion.coef_
+    np.testing.assert_allclose(
+        fusion.predict(X) - scores, np.mean(fusion.predict(X) - scores)
+    )
+    assert not hasattr(FusionRanker(members()).fit(X, y, groups), "coef_")
+    booster = [*members(), ("tree", HistGradientBoostingRegressor(max_iter=2))]
+    assert not hasattr(FusionRanker(booster, "scaled").fit(X, y, groups), "coef_")
+
+
+def test_a_member_without_an_opinion_does_not_count(data):
+    X, y, groups = data
+    X = np.column_stack((X, np.zeros(len(X))))
+    pair = [("mle", ListMLERanker()), ("none", Fixed(6))]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*constant inside every list")
+        alone = ListMLERanker().fit(X, y, groups)
+        for method in ("scores", "scaled"):
+            fusion = FusionRanker(pair, method).fit(X, y, groups)
+            value = ndcg_score(y, fusion.predict(X, groups), groups)
+            assert value == ndcg_score(y, alone.predict(X), groups)
+
+
+def test_a_pipeline_as_member_gets_groups_with_and_without_routing(data):
+    X, y, groups = data
+    pair = [("scaled", make_pipeline(QueryScaler(), ListNetRanker())), ("r", Ridge())]
+    scores = []
+    for routing in (True, False):
+        with config_context(enable_metadata_routing=routing):
+            fusion = FusionRanker(pair).fit(X, y, groups=groups)
+            scores.append(fusion.predict(X, groups=groups))
+            assert 0 < fusion.score(X, y, groups=groups) <= 1
+    np.testing.assert_array_equal(*scores)
+    expected = ListNetRanker().fit(
+        QueryScaler().fit_transform(X, groups=groups), y, groups
+    )
+    np.testing.assert_array_equal(fusion.estimators_[0][-1].coef_, expected.coef_)
+
+
+def by_hand(X, y, groups, alpha, cv):
+    values = []
+    for train, test in cv.split(X, y, groups):
+        fusion = FusionRanker([("mle", ListMLERanker(alpha=alpha)), ("ridge", Ridge())])
+        fusion.fit(X[train], y[train], groups[train])
+        scores = fusion.predict(X[test], groups[test])
+        values.append(ndcg_score(y[test], scores, groups[test], k=5))
+    return values
+
+
+def test_a_search_over_a_members_parameter_equals_the_loop(data):
+    X, y, groups = data
+    cv = GroupKFold(3)
+    grid = {"mle__alpha": [0.01, 10.0]}
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(
+            FusionRanker(members()), grid, scoring=ndcg_scorer(k=5), cv=cv
+        ).fit(X, y, groups=groups)
+        alone = cross_val_score(
+            FusionRanker(members()),
+            X,
+            y,
+            cv=cv,
+            scoring=ndcg_scorer(k=5),
+            params={"groups": groups},
+        )
+    for i, alpha in enumerate(grid["mle__alpha"]):
+        values = [search.cv_results_[f"split{f}_test_score"][i] for f in range(3)]
+        np.testing.assert_allclose(values, by_hand(X, y, groups, alpha, cv))
+    np.testing.assert_allclose(alone, by_hand(X, y, groups, 0.1, cv))
+
+
+def test_inside_a_pipeline_groups_reach_fit_predict_and_score(data):
+    X, y, groups = data
+    model = make_pipeline(QueryScaler("rank"), FusionRanker(members()))
+    with config_context(enable_metadata_routing=True):
+        model.fit(X, y, groups=groups)
+        scores = model.predict(X, groups=groups)
+        value = model.score(X, y, groups=groups)
+    assert value == pytest.approx(ndcg_score(y, scores, groups))
+
+
+def test_without_routing_the_index_of_x_and_y_is_enough(data):
+    X, y, groups = data
+    frame = pd.DataFrame(X, index=pd.Index(groups, name="groups")).add_prefix("x")
+    labels = with_groups(y, groups)
+    scores = cross_val_predict(
+        FusionRanker(members()), frame, labels, groups=groups, cv=GroupKFold(3)
+    )
+    assert np.isfinite(scores).all()
+    fitted = FusionRanker(members()).fit(frame, labels)
+    expected = FusionRanker(members()).fit(X, y, groups).predict(X, groups)
+    np.testing.assert_allclose(fitted.predict(frame), expected)
+    assert fitted.feature_names_in_.tolist() == list(frame.columns)
+
+
+def test_missing_groups_say_what_to_do(data):
+    X, y, groups = data
+    fusion = FusionRanker(members())
+    with pytest.raises(ValueError, match=r"FusionRanker\.fit needs to know"):
+        fusion.fit(X, y)
+    fusion.fit(X, y, groups)
+    with pytest.raises(ValueError, match=r"predict needs.*cross_val_predict.*scaled"):
+        fusion.predict(X)
+    with pytest.raises(ValueError, match="entries for"):
+        fusion.predict(X, groups[1:])
+    with pytest.raises(NotFittedError):
+        FusionRanker(members()).predict(X, groups)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ([], "at least one"),
+        ([("a", Ridge()), ("a", Ridge())], "not unique"),
+        ([("method", Ridge())], "conflict"),
+        ([("a", QueryScaler())], "no fit and predict"),
+        ([Ridge()], "pair"),
+    ],
+)
+def test_wrong_members_are_refused(data, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        FusionRanker(wrong).fit(*data)
+
+
+def test_weights_of_lists_reach_every_member(data):
+    X, y, groups = data
+    weights = 1.0 + groups % 3
+    fusion = FusionRanker(members()).fit(X, y, groups, sample_weight=weights)
+    alone = ListMLERanker().fit(X, y, groups, sample_weight=weights)
+    np.testing.assert_array_equal(fusion.estimators_[0].coef_, alone.coef_)
+    ridge = Ridge().fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(fusion.estimators_[1].coef_, ridge.coef_)
+    with pytest.raises(ValueError, match="'a' takes no sample_weight"):
+        FusionRanker([("a", Fixed())]).fit(X, y, groups, sample_weight=weights)
+    with config_context(enable_metadata_routing=True):
+        pair = [
+            ("mle", ListMLERanker().set_fit_request(sample_weight=True)),
+            ("ridge", Ridge().set_fit_request(sample_weight=False)),
+        ]
+        routed = FusionRanker(pair).fit(X, y, groups, sample_weight=weights)
+    np.testing.assert_array_equal(routed.estimators_[0].coef_, alone.coef_)
+    np.testing.assert_array_equal(routed.estimators_[1].coef_, Ridge().fit(X, y).coef_)
+
+
+def test_sparse_tables_and_several_processes(data):
+    X, y, groups = data
+    X = np.where(X > 0.5, X, 0.0)
+    alone = FusionRanker(members()).fit(X, y, groups).predict(X, groups)
+    several = FusionRanker(members(), n_jobs=2).fit(X, y, groups)
+    np.testing.assert_array_equal(several.predict(X, groups), alone)
+    table = sparse.csr_array(X)
+    scores = FusionRanker(members()).fit(table, y, groups).predict(table, groups)
+    np.testing.assert_allclose(scores, alone, atol=1e-3)
+
+
+def test_scores_that_are_not_finite_name_the_member(data):
+    X, y, groups = data
+    fusion = FusionRanker([("one", Fixed())]).fit(X, y, groups)
+    X = X.copy()
+    X[3, 0] = np.nan
+    with pytest.raises(ValueError, match="member 'one'"):
+        fusion.predict(X, groups)
+
+
+def no_worse_than_the_best(train, test, method):
+    """Compare with the better member, by paired differences over lists."""
+    X, y, groups = test
+    pair = [
+        ("listnet", ListNetRanker()),
+        ("ranknet", RankNetRanker()),
+        ("trees", HistGradientBoostingRegressor(max_iter=50, random_state=0)),
+    ]
+    fusion = FusionRanker(pair, method).fit(*train)
+    values = [
+        ndcg_score(y, scores, groups, average=None)
+        for scores in [m.predict(X) for m in fusion.estimators_]
+    ]
+    best = max(values, key=np.nanmean)
+    fused = ndcg_score(y, fusion.predict(X, groups), groups, average=None)
+    difference = (fused - best)[~np.isnan(best)]  # NaN where no row is relevant
+    assert difference.mean() > -2 * difference.std() / np.sqrt(len(difference))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_worse_than_the_best_member_on_500_lists(method):
+    X, y, groups = make_ranking(1000, n_features=8, noise=1.0, random_state=1)
+    X[:, 0] *= np.abs(X[:, 1])  # so that trees and linear rankers see different things
+    train = groups < 500
+    no_worse_than_the_best(
+        (X[train], y[train], groups[train]),
+        (X[~train], y[~train], groups[~train]),
+        method,
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_worse_than_the_best_member_on_mq2008(shared, method):
+    files = [shared / f"data/mq2008/S{i}.txt.gz" for i in range(1, 6)]
+    parts = load_letor(files)
+    X, y, groups = (np.concatenate(p) for p in zip(*parts, strict=True))
+    number = np.unique(groups, return_inverse=True)[1]
+    train = number % 3 == 0
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*constant inside every list")
+        no_worse_than_the_best(
+            (X[train], y[train], number[train]),
+            (X[~train], y[~train], number[~train]),
+            method,
+        )
+
+
+class OneListFusion(FusionRanker):
+    """Takes all rows as one list where groups are missing, as the checks do."""
+
+    def fit(self, X, y, groups=None, *, sample_weight=None):
+        if groups is None:
+            groups = np.zeros(_num_samples(X))
+        return super().fit(X, y, groups, sample_weight=sample_weight)
+
+    def predict(self, X, groups=None):
+        if groups is None and hasattr(self, "estimators_"):
+            groups = np.zeros(_num_samples(X))
+        return super().predict(X, groups)
+
+    def score(self, X, y, groups=None, sample_weight=None):
+        if groups is None:
+            groups = np.zeros(_num_samples(X))
+        return super().score(X, y, groups, sample_weight)
+
+
+def excused(estimator):
+    weights = "sample_weight is the weight of a list and must be constant inside it"
+    checks = dict.fromkeys(
+        [
+            "check_sample_weights_not_overwritten",
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ],
+        weights,
+    )
+    if estimator.method != "scaled":
+        checks["check_methods_subset_invariance"] = "scores depend on their list"
+    return checks
+
+
+@parametrize_with_checks(
+    [OneListFusion(members(), method) for method in METHODS],
+    expected_failed_checks=excused,
+)
+def test_scikit_learns_checks_pass_with_one_list(estimator, check):
+    check(estimator)
+
+
+def test_copies_are_unfitted_and_parameters_reach_members(data):
+    fusion = FusionRanker(members()).fit(*data)
+    copied = clone(fusion)
+    assert not hasattr(copied, "estimators_")
+    copied.set_params(mle__alpha=3.0, ridge=Ridge(alpha=7.0))
+    assert copied.get_params()["mle__alpha"] == 3.0
+    assert copied.get_params()["ridge__alpha"] == 7.0
+    assert "mle" in repr(copied)
