@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from inspect import signature
 
-import numpy as np
+from sklearn.utils import column_or_1d
 
+from skrank._data.checks import finite_column, refuse_masked
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.ranks import rank_within
 from skrank.metrics import ndcg_score
@@ -16,6 +17,32 @@ class RankerMixin:
 
     Stands left of ``BaseEstimator`` in the list of bases. Asks scikit-learn's
     metadata routing for ``groups`` in ``fit`` and ``score``.
+
+    Examples
+    --------
+    A regressor as a ranker, which ignores the lists when it is fitted. With routing on
+    it may stand beside other rankers among the values of a search's grid, where
+    ``Ridge`` itself would refuse the groups:
+
+    >>> import sklearn
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.pipeline import Pipeline
+    >>> from skrank import ListMLERanker
+    >>> from skrank.base import RankerMixin
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.model_selection import QueryKFold
+    >>> class RidgeRanker(RankerMixin, Ridge):
+    ...     def fit(self, X, y, groups=None):
+    ...         return super().fit(X, y)
+    >>> X, y, groups = make_ranking(40, random_state=0)
+    >>> grid = {"ranker": [ListMLERanker(), RidgeRanker()]}
+    >>> pipeline = Pipeline([("ranker", ListMLERanker())])
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     search = GridSearchCV(pipeline, grid, cv=QueryKFold(3))
+    ...     search = search.fit(X, y, groups=groups)
+    >>> search.cv_results_["mean_test_score"].round(2)
+    array([0.8, 0.8])
     """
 
     __metadata_request__fit = {"groups": True}  # noqa: RUF012
@@ -58,10 +85,17 @@ class RankerMixin:
         """
         name = f"{type(self).__name__}.score"
         groups = find_groups(y, groups, name)
-        # Without an index, so that the metric does not compare it once more.
-        return ndcg_score(
-            np.asanyarray(y), self.predict(X), groups, sample_weight=sample_weight
-        )
+        refuse_masked(y, "y")
+        # Without an index, so that the metric does not compare it once more; and of
+        # shape (n_rows, 1) where fit takes that, too.
+        labels = finite_column(column_or_1d(y), "y")
+        if labels.min() < 0:
+            raise ValueError(
+                f"{name} (NDCG) needs labels of at least 0, got {labels.min():g}: pass "
+                "scoring=pairwise_accuracy_scorer(), which takes any labels, to "
+                "searches and cross-validation; it is in skrank.metrics."
+            )
+        return ndcg_score(labels, self.predict(X), groups, sample_weight=sample_weight)
 
     @takes_groups
     def predict_rank(self, X, groups=None, *, method="min", **of_lists):

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skrank._data.checks import finite_column, refuse_masked
+from skrank._data.checks import (
+    finite_column,
+    refuse_masked,
+)
 from skrank._data.grouping import Grouping, group_rows, list_weights
 from skrank._data.groups import find_groups
 from skrank._data.lists import Floats, Indices, Lists

@@ -11,7 +11,7 @@ from skrank._data.warnings import in_cross_validation, warn
 from skrank._fit.curvature import curvature
 from skrank._fit.data import FitData
 from skrank._fit.derivatives import score_range
-from skrank._fit.lbfgs import Solution
+from skrank._fit.lbfgs import LAST_DIGITS, Solution
 from skrank._fit.objective import LinearObjective
 from skrank.losses import Loss
 from skrank.metrics import pairwise_accuracy_score
@@ -24,6 +24,9 @@ FEW_FEATURES = 50  # whose second derivatives cost less than any fit
 LARGEST_BLOCK_BYTES = 2**24  # as float64, of which second derivatives hold copies
 LARGE_SCORE = 3.0  # range inside a list, which weights that grow for ever reach first
 FAR_OUT = 20.0  # beyond any margin, and logistic slopes are no rounding yet
+FEW_ITERATIONS = 5  # after which it is well to look at all values
+LARGE_RATIO = 1e6  # of ranges of features
+FALLS = 1e-2  # share of the objective that a change of scores should lower, if it can
 INVOLVED = 1e-2  # share of the largest part in a direction
 
 
@@ -66,6 +69,46 @@ def warn_of_solution(name: str, objective: LinearObjective, solution: Solution) 
             f"{name}: X is so small beside alpha={objective.alpha:g} that scores "
             "underflow and rank no more. Scale X, for example with StandardScaler."
         )
+    warn_if_stuck(name, objective, solution)
+    lists, y = objective.data.lists, objective.data.y
+    if (
+        lists.sizes.max() > 1
+        and np.array_equal(lists.max(y), lists.min(y))
+        and not np.any(np.abs(extra) >= loss.extra_limit)  # which has been said
+    ):
+        warn(
+            f"{name}: all rows of each list are tied, so there is no order to "
+            "learn. Check y."
+        )
+
+
+def warn_if_stuck(name: str, objective: LinearObjective, solution: Solution) -> None:
+    """Warn if values of very different size kept the solver from moving.
+
+    Along the largest feature any step is too long then, and what would be a step along
+    the others is rounding, so that the solver ends where it began and reports success.
+    """
+    start = solution.value_at_zero
+    ranges = objective.ranges(sampled=solution.n_iter > FEW_ITERATIONS)
+    known = (ranges > 0) & np.isfinite(ranges)
+    if np.isnan(start) or not known.any():
+        return
+    ratio = float(np.max(ranges) / np.median(ranges[known]))
+    if solution.value <= start + LAST_DIGITS * abs(start):
+        if ratio < LARGE_RATIO:
+            return
+        gradient = objective(solution.parameters)[1][: objective.n_features]
+        # What the objective still falls, at first, if scores change by 1.
+        falls = np.abs(gradient[known]) / ranges[known]
+        if np.max(falls) < FALLS * abs(start):
+            return
+    warn(
+        f"{name}: the fit has learned little or nothing, since features differ too "
+        f"much in size: inside lists column {int(np.argmax(ranges))} reaches "
+        f"{ratio:.2g} times as far as the median feature. Replace placeholders such as "
+        "1e300, and scale X, for example with StandardScaler.",
+        ConvergenceWarning,
+    )
 
 
 def is_separated(objective: LinearObjective, solution: Solution) -> bool:

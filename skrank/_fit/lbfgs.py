@@ -12,7 +12,7 @@ from scipy.optimize import Bounds, OptimizeResult, minimize
 from skrank._data.lists import Floats
 from skrank._fit.objective import LinearObjective
 
-LAST_DIGITS = 64 * np.finfo(np.float64).eps  # of the objective, lost in its sums
+LAST_DIGITS = 64 * float(np.finfo(np.float64).eps)  # of the objective, lost in its sums
 PAST, LEAST_PAST = 30, 10  # steps that L-BFGS remembers, the fewer the wider X
 PAST_BYTES = 2**23
 # Smooth losses in place of one with kinks, ever closer to it, until the objective is
@@ -31,12 +31,14 @@ class Solution(NamedTuple):
     """Parameters found, their objective, the number of iterations, what went wrong.
 
     ``problem`` says why the solver stopped early, for the ranker to warn of; else None.
+    ``value_at_zero`` is the objective at zero weights, where the solver knows it.
     """
 
     parameters: Floats
     value: float
     n_iter: int
     problem: str | None = None
+    value_at_zero: float = np.nan
 
 
 def minimize_lbfgs(
@@ -100,7 +102,7 @@ def minimize_lbfgs(
     if not np.isfinite(value_at_zero + steepest):
         raise ValueError(_not_finite(name, "at zero weights"))
     if steepest == 0.0 and not start.any():
-        return Solution(start, value_at_zero, 0)
+        return Solution(start, value_at_zero, 0, None, value_at_zero)
     units = _units(objective, gradient_at_zero)
     scale = float(np.max(np.abs(gradient_at_zero) / units)) or 1.0
 
@@ -155,7 +157,7 @@ def minimize_lbfgs(
             f"(solver: {result.message}). The largest gradient entry is {largest:.2g} "
             f"of that at zero weights; tol asks for {tol:.2g}. {advice}"
         )
-    return Solution(parameters, value, int(result.nit), problem)
+    return Solution(parameters, value, int(result.nit), problem, value_at_zero)
 
 
 def _minimize(
@@ -288,7 +290,8 @@ def minimize_by_smoothing(
             f"{width:g}, which leaves the value {value:.6g} up to {gap:.2g} above the "
             "least possible. Raise max_iter, scale X, or raise alpha."
         )
-    return Solution(start, value, max_iter - left, problem)
+    at_zero = objective(objective.start)[0]
+    return Solution(start, value, max_iter - left, problem, at_zero)
 
 
 class _NearEnough:

@@ -257,15 +257,29 @@ class LinearObjective:
         return self.loss.value_and_gradient(scores, block.prepared, block.lists, extra)
 
     def spread(self) -> Floats:
-        """Return the mean range of each feature inside a list, from a few rows.
+        """Return the mean range of each feature inside a list, for the solver.
 
-        Sparse features are taken to reach from 0 to their size. Features near the
-        median, or without variation among these rows, count as the median: small
-        differences of spread are no guide to the curvature.
+        Features near the median, or without variation among a few rows, count as the
+        median: small differences of spread are no guide to the curvature.
+        """
+        total = self.ranges()
+        known = (total > 0) & np.isfinite(total)
+        median = np.median(total[known]) if known.any() else 1.0
+        with np.errstate(over="ignore"):
+            share = np.clip(np.where(known, total, median) / median, 1e-250, 1e250)
+        return median * share / np.clip(share, 1 / NEAR, NEAR)
+
+    def ranges(self, *, sampled: bool = True) -> Floats:
+        """Return the sum over blocks of mean ranges inside a list, (n_features,).
+
+        Sparse features are taken to reach from 0 to their size. ``sampled`` takes a few
+        blocks, and not more of each than a few rows.
         """
         total = np.zeros(self.n_features)
-        for block in self.blocks[:: -(-len(self.blocks) // SAMPLED_BLOCKS)]:
-            n_rows = min(block.stop - block.start, SAMPLED_ROWS)
+        step = -(-len(self.blocks) // SAMPLED_BLOCKS) if sampled else 1
+        for block in self.blocks[::step]:
+            n_rows = block.stop - block.start
+            n_rows = min(n_rows, SAMPLED_ROWS) if sampled else n_rows
             X = block.features(None)[0][:n_rows]
             if sparse.issparse(X):
                 size = np.abs(X.data) / n_rows
@@ -274,13 +288,10 @@ class LinearObjective:
             starts = block.lists.starts[block.lists.starts < n_rows]
             high = np.maximum.reduceat(X, starts, axis=0)
             low = np.minimum.reduceat(X, starts, axis=0)
+            # In float64: the range of float32 sentinels is beyond float32.
             with np.errstate(over="ignore"):
-                total += np.mean(high - low, axis=0, dtype=np.float64)
-        known = (total > 0) & np.isfinite(total)
-        median = np.median(total[known]) if known.any() else 1.0
-        with np.errstate(over="ignore"):
-            share = np.clip(np.where(known, total, median) / median, 1e-250, 1e250)
-        return median * share / np.clip(share, 1 / NEAR, NEAR)
+                total += np.mean(np.subtract(high, low, dtype=np.float64), axis=0)
+        return total
 
     def _buffers(self, n_buffers: int) -> list[Floats | None]:
         """Return room for the float64 rows of any block, if they need it."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from skrank._data.checks import equally_long
 from skrank._data.groups import takes_groups
 from skrank._data.lists import Floats
@@ -57,6 +59,12 @@ def pairwise_proba(ranker, X_a, X_b):
     ValueError
         If the number of rows differs.
     """
+    if np.ndim(X_b) == 1 and np.ndim(X_a) == 2:
+        raise ValueError(
+            f"{type(ranker).__name__}.pairwise_proba takes two tables, X_a and X_b, "
+            "with the first and the second row of each pair; X_b is one-dimensional. "
+            "For groups of rows, pass the rows of the pairs: X[first], X[second]."
+        )
     first, second = ranker.predict(X_a), ranker.predict(X_b)
     equally_long(first, second, ("X_a", "X_b"))
     return PairProba(*ranker._loss().pair_proba(first - second, ranker.extra_))

@@ -250,6 +250,7 @@ class BaseLinearRanker(RankerMixin, BaseEstimator):
         n_features = objective.n_features
         self.coef_ = solution.parameters[:n_features].copy()
         self.extra_ = solution.parameters[n_features:].copy()
+        self.intercept_ = 0.0  # for tools that read linear models
         self.objective_ = solution.value
         self.n_iter_ = max(solution.n_iter, 1)
 

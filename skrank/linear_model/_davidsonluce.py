@@ -58,6 +58,8 @@ class DavidsonLuceRanker(BaseLinearRanker):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
+    intercept_ : float
+        0.0, since only differences of scores inside a list matter.
     tie_weights_ : ndarray of shape (largest_size,)
         Learned weight of a stage that takes 1, 2, ... rows; 1.0 for one row, 0.0 for
         sizes that do not occur in the data. Where all stages of some number of rows or

@@ -50,6 +50,8 @@ class LinearRanker(BaseLinearRanker):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
+    intercept_ : float
+        0.0, since only differences of scores inside a list matter.
     extra_ : ndarray of shape (n_extra,)
         Learned parameters of the loss itself; empty for most losses.
     objective_ : float

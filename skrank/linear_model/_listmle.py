@@ -47,8 +47,7 @@ class ListMLERanker(BaseLinearRanker):
         without its warning about labels that are no grades.
         :class:`~skrank.losses.ListMLE` says more. Only "uniform" is a log-likelihood.
     random_state : int, RandomState instance or None, default=None
-        Draws what is left to chance: the order of tied rows for ``ties="random"``,
-        chains and batches for ``inference="gibbs"`` and "metropolis".
+        Draws the order of tied rows for ``ties="random"``.
     alpha : float, default=0.1
         Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
     normalize : {None, "size", "terms"}, default=None
@@ -73,6 +72,8 @@ class ListMLERanker(BaseLinearRanker):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
+    intercept_ : float
+        0.0, since only differences of scores inside a list matter.
     objective_ : float
         Value of what was minimised, at the end.
     n_iter_ : int

@@ -64,8 +64,7 @@ class PMOPRanker(BaseLinearRanker):
         Number of lists that a drawn gradient is the mean of; None means all. Smaller
         batches need fewer passes.
     random_state : int, RandomState instance or None, default=None
-        Draws what is left to chance: the order of tied rows for ``ties="random"``,
-        chains and batches for ``inference="gibbs"`` and "metropolis".
+        Draws the chains and the batches for ``inference="gibbs"`` and "metropolis".
     alpha : float, default=0.1
         Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
     normalize : {None, "size", "terms"}, default=None
@@ -90,6 +89,8 @@ class PMOPRanker(BaseLinearRanker):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
+    intercept_ : float
+        0.0, since only differences of scores inside a list matter.
     objective_ : float
         Value of what was minimised, at the end; NaN with chains, which never need it.
     n_iter_ : int

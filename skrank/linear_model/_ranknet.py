@@ -52,6 +52,8 @@ class RankNetRanker(BaseLinearRanker):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
+    intercept_ : float
+        0.0, since only differences of scores inside a list matter.
     objective_ : float
         Value of what was minimised, at the end.
     n_iter_ : int

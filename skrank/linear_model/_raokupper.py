@@ -50,6 +50,8 @@ class RaoKupperRanker(BaseLinearRanker):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
+    intercept_ : float
+        0.0, since only differences of scores inside a list matter.
     tie_parameter_ : float
         The theta of the model, at least 1, where ties do not happen: equal scores tie
         with probability (theta - 1) / (theta + 1).
