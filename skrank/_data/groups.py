@@ -12,6 +12,7 @@ import sklearn
 from numpy.typing import NDArray
 
 from skrank._data.checks import refuse_masked
+from skrank._data.cut_lists import warn_of_cut_lists
 from skrank._data.grouping import group_rows, one_dimensional
 
 LEVEL = "groups"
@@ -85,6 +86,7 @@ def find_groups(
         if indexed is None:
             message = (explain or missing_groups_message)(method)
             raise ValueError(message + _other_levels(y, name))
+        warn_of_cut_lists(indexed, _same_labels, groups_on_index)
         return indexed
     if indexed is not None and not _same_labels(indexed, groups):
         # Missing values and another length have better advice of their own.
@@ -101,6 +103,7 @@ def find_groups(
                 "set_split_request.)"
             )
         raise ValueError(message)
+    warn_of_cut_lists(groups, _same_labels, groups_on_index)
     return groups
 
 

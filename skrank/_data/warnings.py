@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator, Mapping
 from types import FrameType
+from typing import Any
 
 # Pipelines, searches and scorers stand between a user and a ranker.
 PASSED_OVER = ("skrank", "sklearn", "joblib")
@@ -52,6 +54,19 @@ def in_cross_validation() -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def locals_of_callers(package: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the local variables of the calls from a package, the innermost first.
+
+    What scikit-learn hands on is a part of the data; what it was taken from stands in
+    the functions that called.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).partition(".")[0] == package:
+            yield frame.f_locals
+        frame = frame.f_back
 
 
 def _package(frame: FrameType, called: str) -> str:

@@ -1,0 +1,147 @@
+"""Lists cut or thinned by scikit-learn's tools are warned of, once a run."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from joblib import parallel_config
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    KFold,
+    cross_val_predict,
+    cross_validate,
+    learning_curve,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skrank import RankNetRanker, with_groups
+from skrank.datasets import make_ranking
+from skrank.metrics import ndcg_scorer
+from skrank.model_selection import QueryKFold, QueryShuffleSplit
+
+X, y, groups = make_ranking(60, n_features=4, n_informative=2, random_state=0)
+Y = with_groups(y, [f"q{group}" for group in groups])
+ALPHAS = {"alpha": [0.1, 1.0]}
+CUT = "cv puts rows of one list into the training and the test part alike"
+THINNED = "Lists lose rows here, since rows are drawn without regard to lists"
+SAMPLED = "max_samples draws rows without regard to lists"
+FITTED = RankNetRanker().fit(X, Y)
+
+RUNS = {
+    "cross-validation": (CUT, lambda: cross_validate(RankNetRanker(), X, Y, cv=5)),
+    "a pipeline": (
+        CUT,
+        lambda: cross_validate(
+            make_pipeline(StandardScaler(), RankNetRanker()), X, Y, cv=5
+        ),
+    ),
+    "shuffled rows": (
+        CUT,
+        lambda: cross_validate(
+            RankNetRanker(), X, Y, cv=KFold(3, shuffle=True, random_state=0)
+        ),
+    ),
+    "a scorer of another model": (
+        CUT,
+        lambda: cross_validate(Ridge(), X, Y, cv=5, scoring=ndcg_scorer(k=3)),
+    ),
+    "predictions": (CUT, lambda: cross_val_predict(RankNetRanker(), X, Y, cv=5)),
+    "a search": (CUT, lambda: GridSearchCV(RankNetRanker(), ALPHAS, cv=5).fit(X, Y)),
+    "halving by rows": (
+        THINNED,
+        lambda: HalvingGridSearchCV(
+            RankNetRanker(), {"alpha": np.logspace(-2, 2, 4)}, cv=QueryKFold(3)
+        ).fit(X, Y),
+    ),
+    "scikit-learn's learning curve": (
+        THINNED,
+        lambda: learning_curve(RankNetRanker(), X, Y, cv=QueryKFold(3)),
+    ),
+    "a sample of rows": (
+        SAMPLED,
+        lambda: permutation_importance(FITTED, X, Y, max_samples=0.5, n_repeats=2),
+    ),
+}
+WHOLE = {
+    "folds of whole lists": lambda: cross_validate(
+        RankNetRanker(), X, Y, cv=QueryKFold(5)
+    ),
+    "some whole lists": lambda: cross_validate(
+        RankNetRanker(), X, Y, cv=QueryShuffleSplit(2, train_size=0.3, test_size=0.3)
+    ),
+    "a search": lambda: GridSearchCV(RankNetRanker(), ALPHAS, cv=QueryKFold(3)).fit(
+        X, Y
+    ),
+    "halving by iterations": lambda: HalvingGridSearchCV(
+        RankNetRanker(),
+        ALPHAS,
+        cv=QueryKFold(3),
+        resource="max_iter",
+        min_resources=200,
+        max_resources=400,
+    ).fit(X, Y),
+    "all rows": lambda: permutation_importance(FITTED, X, Y, n_repeats=2),
+    "a search in each fold": lambda: cross_validate(
+        GridSearchCV(RankNetRanker(), ALPHAS, cv=QueryKFold(2)), X, Y, cv=QueryKFold(2)
+    ),
+}
+
+
+def warned(run):
+    """Return the warnings of lists that were cut, and where they point."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run()
+    return [one for one in caught if "list" in str(one.message).lower()]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_lists_cut_by_a_tool_are_one_warning_at_the_users_line(name):
+    text, run = RUNS[name]
+    for _ in range(2):  # each run by itself
+        (warning,) = warned(run)
+        assert str(warning.message).startswith(text)
+        assert warning.filename == __file__
+    if text == CUT:
+        assert "skrank.model_selection.QueryKFold(5)" in str(warning.message)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_lists_are_not_warned_of(name):
+    assert warned(WHOLE[name]) == []
+
+
+@pytest.mark.parametrize(("cv", "n_warnings"), [(5, 1), (QueryKFold(5), 0)])
+@pytest.mark.parametrize("scoring", [None, {"a": ndcg_scorer(), "b": ndcg_scorer(k=2)}])
+def test_groups_that_are_routed_are_compared_too(cv, n_warnings, scoring):
+    search = GridSearchCV(
+        RankNetRanker(), ALPHAS, cv=cv, scoring=scoring, refit=scoring is None
+    )
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = warned(lambda: search.fit(X, y, groups=groups))
+        many = warned(
+            lambda: cross_validate(
+                RankNetRanker(), X, y, cv=cv, params={"groups": groups}
+            )
+        )
+    assert len(found) == len(many) == n_warnings
+
+
+def test_a_search_inside_honest_folds_is_looked_at_by_itself():
+    inner = GridSearchCV(RankNetRanker(), ALPHAS, cv=3)
+    (warning,) = warned(lambda: cross_validate(inner, X, Y, cv=QueryKFold(2)))
+    assert str(warning.message).startswith(CUT)
+
+
+def test_threads_warn_once_of_the_same_data():
+    search = GridSearchCV(RankNetRanker(), ALPHAS, cv=5)
+    labels = with_groups(y + (groups == 0), groups)  # data of its own
+    with parallel_config("threading", n_jobs=2):
+        (warning,) = warned(lambda: search.fit(X, labels))
+    assert str(warning.message).startswith(CUT)
