@@ -12,7 +12,8 @@ from typing import Any
 PASSED_OVER = ("skrank", "sklearn", "joblib")
 # What runs a function of skrank in another thread or process.
 STARTERS = ("concurrent", "multiprocessing", "runpy", "threading")
-DECORATORS = "skrank._data.groups"  # which stand before the public methods
+# Decorators, which stand before the public methods.
+DECORATORS = ("skrank._data.groups", "skrank._data.rollback")
 PARTS_OF_DATA = "sklearn.model_selection._validation"  # cross-validation's fits
 
 
@@ -36,7 +37,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
         if package not in PASSED_OVER + STARTERS:
             break
         level += 1
-        if package == "skrank" and frame.f_globals["__name__"] != DECORATORS:
+        if package == "skrank" and frame.f_globals["__name__"] not in DECORATORS:
             last_of_skrank = level
         frame = frame.f_back
     warnings.warn(
