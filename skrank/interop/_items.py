@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from skrank._data.checks import as_written, check_choice, finite_column
 from skrank._data.lists import Floats, Indices, Lists
 from skrank._data.warnings import warn
-from skrank._probability.quasi_variance import quasi_variances
+from skrank._probability.quasi import quasi_standard_errors
 
 LARGEST_DENSE = 10**6  # entries of X that are held as a table of numbers
 CODINGS = ("reference", "sum")
@@ -222,8 +222,9 @@ class ItemWorths:
         (Firth and de Menezes 2004). NaN for a negative quasi variance, and with fewer
         than three items.
         """
-        variance = quasi_variances(self.covariance_matrix)
-        return np.sqrt(np.where(variance >= 0, variance, np.nan))
+        if len(self.items) < 3 or not np.isfinite(self.covariance_matrix).all():
+            return np.full(len(self.items), np.nan)
+        return quasi_standard_errors(self.covariance_matrix)
 
     def to_frame(self) -> Any:
         """Return one row an item as a pandas DataFrame.
