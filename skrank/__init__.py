@@ -12,6 +12,7 @@ if _find_spec("skrank._kernels.gemv") is None:
 from skrank._data.groups import with_groups
 from skrank._data.lists import Lists
 from skrank._data.ranks import rank_within
+from skrank.ensemble import ranking_pipeline
 from skrank.linear_model import (
     DavidsonLuceRanker,
     DavidsonRanker,
@@ -40,5 +41,6 @@ __all__ = [
     "RankSVMRanker",
     "RaoKupperRanker",
     "rank_within",
+    "ranking_pipeline",
     "with_groups",
 ]

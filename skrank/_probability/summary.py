@@ -132,7 +132,7 @@ def summary(
         model=None if model is None else standard_errors(model),
         covariance=covariance,
         covariance_matrix=matrix,
-        alpha=float(ranker.alpha),
+        alpha=float(ranker.alpha_),
         confidence=float(confidence),
         n_lists=n_lists,
         n_rows=objective.data.lists.n_rows,
@@ -179,7 +179,7 @@ def _alarms(
     alarms = []
     if n_lists == 0:
         alarms.append("No list tells an order, so there are no standard errors.")
-    if found.collinear and ranker.alpha == 0:
+    if found.collinear and ranker.alpha_ == 0:
         alarms.append(
             f"{_collinear(found, names)}Their coefficients are not determined: no "
             "standard errors. Drop a feature of each, or set alpha above 0."

@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import (
     MethodMapping,
     process_routing,
 )
-from sklearn.utils.metaestimators import _BaseComposition, available_if
+from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
     _num_samples,
@@ -32,18 +32,6 @@ from skrank.metrics import ndcg_score
 from skrank.preprocessing import QueryScaler
 
 METHODS = ("scores", "ranks", "rrf", "scaled")
-
-
-def _is_linear(ranker):
-    """Tell whether the fused score is linear in the features."""
-    linear = ranker.method == "scaled" and all(
-        hasattr(member, "coef_") for member in ranker.estimators_
-    )
-    if not linear:
-        raise AttributeError(
-            "coef_ needs method='scaled' and members that all have coef_."
-        )
-    return True
 
 
 class FusionRanker(RankerMixin, _BaseComposition):
@@ -71,6 +59,8 @@ class FusionRanker(RankerMixin, _BaseComposition):
         is off; so do steps of a pipeline.
     method : {"scores", "ranks", "rrf", "scaled"}, default="scores"
         How to fuse.
+    weights : array-like of shape (n_members,), default=None
+        What each member counts in the mean, at least 0; None counts all alike.
     rrf_constant : float, default=60.0
         The constant c of "rrf": the larger, the less do first places count.
     n_jobs : int, default=None
@@ -88,6 +78,8 @@ class FusionRanker(RankerMixin, _BaseComposition):
         member whose scores are all equal has 0 and does not count.
     coef_ : ndarray of shape (n_features,)
         With "scaled" and linear members: weight of each feature in the fused score.
+    intercept_ : float
+        With these: the score of a row of zeros, the same for all rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -121,13 +113,23 @@ class FusionRanker(RankerMixin, _BaseComposition):
     _parameter_constraints: dict = {  # noqa: RUF012
         "estimators": [list, tuple],
         "method": [StrOptions(set(METHODS))],
+        "weights": ["array-like", None],
         "rrf_constant": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Integers(None), None],
     }
 
-    def __init__(self, estimators, method="scores", *, rrf_constant=60.0, n_jobs=None):
+    def __init__(
+        self,
+        estimators,
+        method="scores",
+        *,
+        weights=None,
+        rrf_constant=60.0,
+        n_jobs=None,
+    ):
         self.estimators = estimators
         self.method = method
+        self.weights = weights
         self.rrf_constant = rrf_constant
         self.n_jobs = n_jobs
 
@@ -192,18 +194,46 @@ class FusionRanker(RankerMixin, _BaseComposition):
         check_is_fitted(self)
         return self.estimators_[0].n_features_in_
 
-    @available_if(_is_linear)
-    def _linear_weights(self):
-        """Return the weight of each feature in the fused score."""
-        return _mean_over(
-            [np.ravel(member.coef_) for member in self.estimators_], self.deviations_
-        )
-
     @property
     def coef_(self):
         """Weight of each feature in the fused score."""
         check_is_fitted(self)
-        return self._linear_weights()
+        self._check_linear()
+        rows = [np.ravel(member.coef_) for member in self.estimators_]
+        return self._mean(_over(np.array(rows).T, self.deviations_))
+
+    @property
+    def intercept_(self):
+        """Score of a row of zeros."""
+        check_is_fitted(self)
+        self._check_linear()
+        values = [getattr(member, "intercept_", 0.0) for member in self.estimators_]
+        row = np.array([np.mean(value) for value in values])
+        return float(self._mean(_over(row[None, :], self.deviations_))[0])
+
+    def _check_linear(self):
+        """Raise AttributeError unless the fused score is linear in the features."""
+        linear = all(hasattr(member, "coef_") for member in self.estimators_)
+        if self.method != "scaled" or not linear:
+            raise AttributeError(
+                "coef_ needs method='scaled' and members that all have coef_."
+            )
+
+    def _mean(self, columns):
+        """Return the weighted mean of columns, one a member."""
+        weights = np.ones(columns.shape[1])
+        if self.weights is not None:
+            weights = finite_column(self.weights, "weights")
+            if (
+                len(weights) != columns.shape[1]
+                or weights.min() < 0
+                or not weights.any()
+            ):
+                raise ValueError(
+                    f"weights must be {columns.shape[1]} numbers, one a member, none "
+                    f"below 0 and not all 0, got {self.weights!r}."
+                )
+        return columns @ (weights / weights.max()) / np.sum(weights / weights.max())
 
     @takes_groups
     @_fit_context(prefer_skip_nested_validation=False)
@@ -243,6 +273,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
                 delayed(_fitted)(member, X, y, arguments[name])
                 for name, member in self.estimators
             )
+        self._mean(np.zeros((1, len(names))))  # checks the weights
         self.named_estimators_ = Bunch(
             **dict(zip(names, self.estimators_, strict=True))
         )
@@ -285,18 +316,20 @@ class FusionRanker(RankerMixin, _BaseComposition):
         if self.method == "scaled":
             groups = groups_on_index(X) if groups is None else groups
             scores = self._scores_of_members(X, groups)
-            return _mean_over(scores.T, self.deviations_)
+            return self._mean(_over(scores, self.deviations_))
         name = f"{type(self).__name__}.predict"
         groups = find_groups(X, groups, name, name="X", explain=_missing_groups_message)
         grouping = group_rows(groups, _num_samples(X))
         scores = self._scores_of_members(X, groups)
         if self.method == "scores":
-            return QueryScaler().fit_transform(scores, groups=groups).mean(axis=1)
-        ranks = [rank_within(column, groups, method="average") for column in scores.T]
+            return self._mean(QueryScaler().fit_transform(scores, groups=groups))
+        ranks = np.column_stack(
+            [rank_within(column, groups, method="average") for column in scores.T]
+        )
         if self.method == "rrf":
-            return np.mean([1.0 / (self.rrf_constant + r) for r in ranks], axis=0)
+            return self._mean(1.0 / (self.rrf_constant + ranks))
         sizes = grouping.scatter(grouping.lists.expand(grouping.lists.sizes))
-        return np.mean([sizes - r for r in ranks], axis=0)
+        return self._mean(sizes[:, None] - ranks)
 
     @takes_groups
     def score(self, X, y, groups=None, sample_weight=None):
@@ -386,13 +419,11 @@ def _fitted(member, X, y, arguments):
     return clone(member).fit(X, y, **arguments)
 
 
-def _mean_over(rows, deviations):
-    """Return the mean of some rows over their deviations; those of 0 do not count."""
-    total = np.zeros(len(rows[0]))
-    for row, deviation in zip(rows, deviations, strict=True):
-        if deviation > 0:
-            total += row / deviation
-    return total / len(deviations)
+def _over(columns, deviations):
+    """Return columns over the deviation of each; those of 0 do not count."""
+    return columns * np.where(
+        deviations > 0, 1.0 / np.where(deviations > 0, deviations, 1.0), 0.0
+    )
 
 
 def _missing_groups_message(caller):

@@ -20,6 +20,7 @@ from skrank._fit.diagnostics import warn_of_data, warn_of_growth, warn_of_soluti
 from skrank._fit.features import constant_features
 from skrank._fit.lbfgs import minimize_by_smoothing, minimize_lbfgs
 from skrank._fit.objective import LinearObjective
+from skrank._fit.penalty import penalty_by_rule
 from skrank._probability import likelihood, pairs, partitions, plackett_luce, summary
 from skrank.base import RankerMixin
 from skrank.linear_model._by_model import ByModel
@@ -51,7 +52,7 @@ class BaseLinearRanker(RankerMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "normalize": [StrOptions({"size", "terms"}), None],
         "max_iter": [Integers(1)],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -127,6 +128,7 @@ class BaseLinearRanker(RankerMixin, BaseEstimator):
         name = f"{type(self).__name__}.fit"
         data = self._fit_data(X, y, groups, sample_weight)
         warn_of_data(name, data)
+        self.alpha_ = penalty_by_rule(data) if self.alpha == "auto" else self.alpha
         loss = self._loss()
         data = replace(data, y=loss.check_labels(data.y, data.lists))
         objective = self._objective(data, loss)
@@ -202,7 +204,7 @@ class BaseLinearRanker(RankerMixin, BaseEstimator):
         return LinearObjective(
             data,
             loss,
-            alpha=self.alpha,
+            alpha=self.alpha_,
             normalize=self.normalize,
             n_jobs=effective_n_jobs(self.n_jobs),
         )

@@ -37,8 +37,10 @@ class ByModel:
         function = self.functions.get(loss.model)
         if function is None:
             known = " or ".join(map(repr, self.functions))
+            reason = loss.why_no_likelihood() if loss.model is None else None
             raise AttributeError(
                 f"{owner.__name__!r} object has no attribute {self.name!r}: that needs "
-                f"a loss whose model is {known}, and {loss} is a model of {loss.model}."
+                f"a loss whose model is {known}, and "
+                f"{reason or f'{loss} is a model of {loss.model}.'}"
             )
         return function if ranker is None else MethodType(function, ranker)

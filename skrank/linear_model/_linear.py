@@ -26,8 +26,10 @@ class LinearRanker(BaseLinearRanker):
     ----------
     loss : Loss, default=None
         The loss, such as ``ListNet()`` or one of your own; None means ``ListMLE()``.
-    alpha : float, default=0.1
-        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
+    alpha : float or "auto", default=0.1
+        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``. "auto"
+        divides the effective number of features by that of lists that rank anything;
+        it needs features on one scale.
     normalize : {None, "size", "terms"}, default=None
         Divide each list's loss by its number of rows or of terms (pairs, stages).
     max_iter : int, default=1000
@@ -48,6 +50,8 @@ class LinearRanker(BaseLinearRanker):
 
     Attributes
     ----------
+    alpha_ : float
+        Strength of the penalty that was used.
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
     intercept_ : float

@@ -48,8 +48,10 @@ class ListMLERanker(BaseLinearRanker):
         :class:`~skrank.losses.ListMLE` says more. Only "uniform" is a log-likelihood.
     random_state : int, RandomState instance or None, default=None
         Draws the order of tied rows for ``ties="random"``.
-    alpha : float, default=0.1
-        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
+    alpha : float or "auto", default=0.1
+        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``. "auto"
+        divides the effective number of features by that of lists that rank anything;
+        it needs features on one scale.
     normalize : {None, "size", "terms"}, default=None
         Divide each list's loss by its number of rows or of terms (pairs, stages).
     max_iter : int, default=1000
@@ -70,6 +72,8 @@ class ListMLERanker(BaseLinearRanker):
 
     Attributes
     ----------
+    alpha_ : float
+        Strength of the penalty that was used.
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
     intercept_ : float

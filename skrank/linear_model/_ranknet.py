@@ -28,8 +28,10 @@ class RankNetRanker(BaseLinearRanker):
     pair_weight : {None, "gain"}, default=None
         None counts each pair once. "gain" weighs a pair by the difference of its
         gains ``2**y - 1`` over the list's ideal DCG, for labels of at least 0.
-    alpha : float, default=0.1
-        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
+    alpha : float or "auto", default=0.1
+        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``. "auto"
+        divides the effective number of features by that of lists that rank anything;
+        it needs features on one scale.
     normalize : {None, "size", "terms"}, default="size"
         Divide each list's loss by its number of rows or of terms (pairs, stages).
     max_iter : int, default=1000
@@ -50,6 +52,8 @@ class RankNetRanker(BaseLinearRanker):
 
     Attributes
     ----------
+    alpha_ : float
+        Strength of the penalty that was used.
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
     intercept_ : float

@@ -29,8 +29,10 @@ class RankRegressionRanker(BaseLinearRanker):
     differences : {"margin", "labels"}, default="margin"
         What a difference of scores should be: 1 for a better row over a worse one,
         or the difference of their labels, which then count as numbers.
-    alpha : float, default=0.1
-        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``.
+    alpha : float or "auto", default=0.1
+        Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``. "auto"
+        divides the effective number of features by that of lists that rank anything;
+        it needs features on one scale.
     normalize : {None, "size", "terms"}, default="size"
         Divide each list's loss by its number of rows or of terms (pairs, stages).
     max_iter : int, default=1000
@@ -51,6 +53,8 @@ class RankRegressionRanker(BaseLinearRanker):
 
     Attributes
     ----------
+    alpha_ : float
+        Strength of the penalty that was used.
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
     intercept_ : float

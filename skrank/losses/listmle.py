@@ -135,8 +135,6 @@ class ListMLE(Loss):
     1.098612
     """
 
-    model = "orders"
-
     def __init__(
         self,
         ties="efron",
@@ -275,6 +273,11 @@ class ListMLE(Loss):
         """Return the number of rows picked in each list."""
         ends = prepared.level_starts[prepared.level_offsets[:-1] + prepared.n_stages]
         return (ends - lists.starts).astype(np.float64)
+
+    @property
+    def model(self) -> str | None:  # type: ignore[override]
+        """The model that this is a likelihood of: none where stages weigh."""
+        return "orders" if self.stage_weights == "uniform" else None
 
     def why_no_likelihood(self) -> str | None:
         """Return why weighted stages are no likelihood, or None."""

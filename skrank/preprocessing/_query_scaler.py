@@ -15,11 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skrank._data.checks import refuse_masked
 from skrank._data.grouping import group_rows
 from skrank._data.groups import LEVEL, find_groups, takes_groups
+from skrank._data.warnings import warn
 from skrank.preprocessing._blocks import canonical, list_blocks
 from skrank.preprocessing._list_scales import METHODS, over_largest
 from skrank.preprocessing._shrinkage import Shrinkage
 
 SPARSE = ("max", "deviation")  # methods that keep zeros
+SHORT = 5  # times shorter than in the fit is much shorter
 
 
 class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -68,6 +70,8 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         of the geometric mean of variances; 0 where it varies in none.
     shrinkage_ : ndarray of shape (n_features_in_,)
         With ``shrinkage``: how many rows the common variance counts, at most 10,000.
+    list_size_ : float
+        With ``shrinkage``: median number of rows of the training lists.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -175,6 +179,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             strength = None if self.shrinkage == "auto" else self.shrinkage
             learned = Shrinkage.learn(self._logs(X), grouping, strength)
             self.deviation_, self.shrinkage_ = learned.deviation, learned.strength
+            self.list_size_ = float(np.median(grouping.lists.sizes))
         return self
 
     @takes_groups
@@ -229,10 +234,17 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             large for its type.
         NotFittedError
             If there is shrinkage and :meth:`fit` has not run.
+
+        Warns
+        -----
+        UserWarning
+            If there is shrinkage, and the median list has a fifth of the rows of that
+            in the fit, or fewer.
         """
         if self._learns:
             check_is_fitted(self)
         X, grouping = self._checked(X, groups, "transform")
+        self._warn_of_short_lists(grouping)
         X = self._logs(X)
         if sparse.issparse(X):
             return self._transform_sparse(X, grouping)
@@ -249,6 +261,18 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 out[rows] = scaled
             self._refuse_overflow(out[rows])
         return out
+
+    def _warn_of_short_lists(self, grouping):
+        """Warn where lists are much shorter than those of the fit."""
+        size = float(np.median(grouping.lists.sizes))
+        if self._learns and SHORT * size <= self.list_size_:
+            warn(
+                f"{type(self).__name__}.transform: half of the lists have at most "
+                f"{size:g} rows, those of the fit had {self.list_size_:g} (medians). "
+                "Means and variances of so few rows are mostly chance, so that scores "
+                "mean less. Pass all rows of a list at once, or train on lists as "
+                "short as these."
+            )
 
     def _refuse_overflow(self, scaled):
         """Raise where results are too large for their type."""

@@ -91,10 +91,8 @@ def test_lists_do_not_mix_and_row_order_does_not_matter(data, method):
 def test_scaled_linear_members_are_a_linear_ranker(data):
     X, y, groups = data
     fusion = FusionRanker(members(), "scaled").fit(X, y, groups)
-    scores = X @ fusion.coef_
-    np.testing.assert_allclose(
-        fusion.predict(X) - scores, np.mean(fusion.predict(X) - scores)
-    )
+    expected = X @ fusion.coef_ + fusion.intercept_
+    np.testing.assert_allclose(fusion.predict(X), expected, atol=1e-12)
     assert not hasattr(FusionRanker(members()).fit(X, y, groups), "coef_")
     booster = [*members(), ("tree", HistGradientBoostingRegressor(max_iter=2))]
     assert not hasattr(FusionRanker(booster, "scaled").fit(X, y, groups), "coef_")
@@ -111,6 +109,21 @@ def test_a_member_without_an_opinion_does_not_count(data):
             fusion = FusionRanker(pair, method).fit(X, y, groups)
             value = ndcg_score(y, fusion.predict(X, groups), groups)
             assert value == ndcg_score(y, alone.predict(X), groups)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_members_count_by_their_weights(data, method):
+    X, y, groups = data
+    pair = FusionRanker(members(), method, weights=[3, 1]).fit(X, y, groups)
+    one, two = (
+        FusionRanker(members(), method, weights=w).fit(X, y, groups).predict(X, groups)
+        for w in ([1, 0], [0, 1])
+    )
+    expected = (3 * one + two) / 4
+    np.testing.assert_allclose(pair.predict(X, groups), expected, atol=1e-12)
+    for wrong in ([1], [-1, 2], [0, 0]):
+        with pytest.raises(ValueError, match="weights must be 2 numbers"):
+            FusionRanker(members(), method, weights=wrong).fit(X, y, groups)
 
 
 def test_a_pipeline_as_member_gets_groups_with_and_without_routing(data):

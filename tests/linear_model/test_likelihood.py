@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from skrank import LinearRanker, ListMLERanker, RankNetRanker
+from skrank import LinearRanker, ListMLERanker, RankNetRanker, rank_within
 from skrank.losses import ListMLE, RankNet
 from skrank.metrics import list_labels
 
@@ -132,22 +132,21 @@ def in_order(labels):
     return np.all(np.diff(labels) <= 0)
 
 
-@pytest.mark.parametrize("stage_weights", ["position", "discount"])
-def test_weighted_stages_are_no_likelihood_and_say_so(stage_weights):
+@pytest.mark.parametrize("ties", ["order", "efron", "marginal"])
+@pytest.mark.parametrize("stage_weights", ["position", "discount", "gain", "auto"])
+def test_weighted_stages_are_no_model_and_say_so(stage_weights, ties):
     X, y, groups = data(n_lists=45)
-    ranker = ListMLERanker("order", stage_weights=stage_weights).fit(X, y, groups)
-    for method in (ranker.log_likelihood, ranker.deviance, ranker.aic):
-        with pytest.raises(ValueError, match=f"stage_weights='{stage_weights}' weighs"):
-            method(X, y, groups)
-    with pytest.raises(ValueError, match=r"no model-based.*weighs stages"):
-        ranker.summary(X, y, groups, covariance="model")
-    summary = ranker.summary(X, y, groups)
-    assert summary.fit_name == "minus the sum of losses"
-    assert summary.criterion_name is None
-    assert summary.model is None
-    # The sandwich holds for any loss; scores still are those of a model of orders.
-    assert np.all(summary.clustered > 0)
-    assert ranker.sample_rankings(X, groups).shape == (1, len(y))
+    y = rank_within(-y, groups)  # whole numbers, of which "gain" makes weights
+    ranker = ListMLERanker(ties, stage_weights=stage_weights).fit(X, y, groups)
+    for name in (
+        *("summary", "log_likelihood", "deviance", "aic", "composite_log_likelihood"),
+        *("pairwise_proba", "stage_proba", "top_k_proba", "sample_rankings"),
+    ):
+        assert not hasattr(ranker, name)
+        message = f"stage_weights='{stage_weights}' weighs stages.*use 'uniform'"
+        with pytest.raises(AttributeError, match=message):
+            getattr(ranker, name)
+    assert hasattr(ranker.set_params(stage_weights="uniform"), "summary")
 
 
 def test_stage_probabilities_multiply_to_the_likelihood():

@@ -1,0 +1,110 @@
+"""The strength of the penalty by rule, for ``alpha="auto"``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skrank._data.lists import Floats, Lists
+from skrank._fit.blocks import block_bounds
+from skrank._fit.data import FitData
+
+WIDEST_EXACT = 1000  # features whose covariance is formed; else it is sampled
+N_PROBES = 64  # random directions, which leave an error of at most a fifth
+NOTHING_VARIES = 1.0  # any strength will do
+
+
+def penalty_by_rule(data: FitData) -> float:
+    r"""Return the strength of the penalty that suits a number of lists and features.
+
+    With C the covariance of features inside lists, pooled over all, p the number of
+    features that vary and n of lists with two levels or more (and a weight),
+
+    .. math::
+
+        \alpha = \frac{\operatorname{tr} C}{p} \, \frac{p_e}{n}, \qquad
+        p_e = \frac{(\operatorname{tr} C)^2}{\|C\|_F^2}
+
+    where :math:`p_e` counts features as principal components do: p where they are
+    independent and of one scale, 1 where all are copies. Then alpha times n is the
+    precision of a prior under which the score of independent standardised features
+    has variance 1.
+    """
+    lists = data.lists
+    counted = (lists.max(data.y) > lists.min(data.y)) & (data.list_weights() > 0)
+    unit = _largest(data)
+    if unit == 0.0 or not counted.any():
+        return NOTHING_VARIES
+    n_features = data.X.shape[1]
+    trace, square = _moments(data, unit, n_features)
+    assert data.constant is not None
+    n_varying = n_features - np.count_nonzero(data.constant)
+    if trace == 0.0 or n_varying == 0:
+        return NOTHING_VARIES
+    effective = trace / square * trace
+    alpha = trace / n_varying * effective / np.count_nonzero(counted)
+    with np.errstate(over="ignore", under="ignore"):
+        alpha = float(alpha * unit * unit)
+    return min(max(alpha, np.finfo(np.float64).tiny), 1e300)
+
+
+def _largest(data: FitData) -> float:
+    """Return the largest absolute value of the features that vary."""
+    X = data.X
+    if sparse.issparse(X):
+        return float(np.abs(X.data).max(initial=0.0))
+    return float(max((np.abs(rows).max(initial=0.0) for rows, _ in _parts(data))))
+
+
+def _parts(data: FitData) -> Iterator[tuple[Any, Lists]]:
+    """Yield runs of whole lists, and their rows of X."""
+    bounds = block_bounds(data.X, data.lists)
+    for first, last in pairwise(bounds):
+        start, stop = data.lists.offsets[first], data.lists.offsets[last]
+        rows = slice(start, stop) if data.rows is None else data.rows[start:stop]
+        yield data.X[rows], data.lists.part(first, last)
+
+
+def _moments(data: FitData, unit: float, n_features: int) -> tuple[float, float]:
+    """Return the trace of C and its sum of squares, X being in units."""
+    exact = n_features <= WIDEST_EXACT
+    probes = np.random.RandomState(0).choice([-1.0, 1.0], (n_features, N_PROBES))
+    total = np.zeros((n_features, n_features if exact else N_PROBES))
+    trace = 0.0
+    for rows, lists in _parts(data):
+        if exact and sparse.issparse(rows):
+            rows = rows.toarray()
+        if not sparse.issparse(rows):
+            rows = (
+                rows / unit if rows.dtype == np.float64 else rows.astype(float) / unit
+            )
+            rows -= lists.expand(lists.sum(rows) / lists.sizes[:, None])
+            trace += float(np.vdot(rows, rows))
+            total += rows.T @ (rows if exact else rows @ probes)
+            continue
+        part, squares = _sparse_product(rows / unit, lists, probes)
+        trace += squares
+        total += part
+    n_rows = data.lists.n_rows
+    square = float(np.vdot(total, total)) / (1.0 if exact else N_PROBES)
+    return trace / n_rows, square / n_rows**2
+
+
+def _sparse_product(rows: Any, lists: Lists, probes: Floats) -> tuple[Floats, float]:
+    """Return Z'Z times directions, and the sum of squares of Z, never formed.
+
+    Z is the rows less the means of their lists, so that Z'Z is X'X less what the
+    means make of it.
+    """
+    of_list = lists.expand(np.arange(lists.n_lists))
+    ones = np.ones(lists.n_rows)
+    shape = (lists.n_lists, lists.n_rows)
+    sums = sparse.csr_array((ones, (of_list, np.arange(lists.n_rows))), shape) @ rows
+    means = sparse.diags_array(1.0 / lists.sizes) @ sums
+    product = rows.T @ (rows @ probes) - sums.T @ (means @ probes)
+    squares = float(np.sum(rows.data**2) - np.sum(sums.multiply(means)))
+    return product, max(squares, 0.0)

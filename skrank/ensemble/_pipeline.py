@@ -1,0 +1,198 @@
+"""The best linear ranking known here, as an ordinary pipeline."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import RidgeCV
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from skrank._data.checks import is_integer
+from skrank.ensemble._fusion import FusionRanker
+from skrank.linear_model import ListMLERanker
+from skrank.preprocessing import QueryScaler
+
+UNIT_RANKS = 12.0**0.5  # ranks from 0 to 1 then have variance 1
+MOST_CATEGORIES = 20  # of a column; rarer ones share one
+RIDGE_ALPHAS = np.logspace(0, 4, 9)
+# The likelihood of all levels counts half of what ranks by gains: it learns most where
+# orders are noise-free, and least where grades are few.
+WEIGHTS = (2.0, 1.0, 2.0)
+
+
+def ranking_pipeline(*, per_list=True, categorical="auto", n_jobs=None):
+    """Return an unfitted pipeline that ranks well without tuning.
+
+    Its steps are scikit-learn's and skrank's own, to see and to change:
+
+    - "columns": missing numbers become the median of the training rows; columns of a
+      frame that hold no numbers are one-hot encoded, with at most 20 categories each;
+    - "features": every feature three times, scaled inside its list: its standard score,
+      that of its signed log, and its rank, with variances of short lists shrunk;
+    - "ranker": three linear rankers fused into one, with ``coef_``: the ListMLE whose
+      stages weigh their gain, the ListMLE of the plain likelihood, and ridge
+      regression. Their penalties follow from the data (``alpha="auto"``, and leave-one-
+      out for ridge regression). Labels may be 0 and 1, grades, real or negative.
+
+    It is no model of probabilities: for these, for races and for choices take
+    ``ListMLERanker()`` or another likelihood.
+
+    Parameters
+    ----------
+    per_list : bool, default=True
+        Scale inside each list, so that ``predict`` needs groups too. With False,
+        features are standardised over all training rows: worse on most sets, but single
+        rows get scores of their own, and :mod:`skrank.export` takes the pipeline out.
+    categorical : "auto", None or list of column names or numbers, default="auto"
+        Columns to encode one-hot. "auto" takes those of a pandas or polars ``X`` that
+        hold no numbers (with ``per_list=False`` none, since an export has no encoder);
+        None takes none.
+    n_jobs : int, default=None
+        Number of processes that fit the three rankers.
+
+    Returns
+    -------
+    pipeline : sklearn.pipeline.Pipeline
+        Needs metadata routing, or groups on the index of a pandas ``X`` and ``y``, as
+        :class:`~skrank.preprocessing.QueryScaler` says.
+
+    Raises
+    ------
+    ValueError
+        If ``categorical`` is another string.
+
+    Notes
+    -----
+    A search's ``predict`` and ``cross_val_predict`` hand no groups on. There put them
+    on the index of a pandas ``X`` as a level named "groups" (with pandas installed), or
+    use ``search.best_estimator_.predict(X, groups=groups)``. Without groups it raises.
+
+    A new list is scaled by its own rows: all of its candidates must be there, and a
+    list of one row gets one score, whatever it holds. Lists much shorter than those of
+    the training set are scored from less evidence; there is a warning.
+
+    Sparse ``X`` is refused, since standard scores would fill its zeros; take
+    ``make_pipeline(QueryScaler("deviation", shrinkage="auto"), ListMLERanker(
+    stage_weights="gain", alpha="auto"))``.
+
+    Examples
+    --------
+    >>> import sklearn
+    >>> from skrank import ranking_pipeline
+    >>> from skrank.datasets import make_ranking
+    >>> X, y, groups = make_ranking(n_lists=30, random_state=0)
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     pipeline = ranking_pipeline().fit(X, y, groups=groups)
+    ...     scores = pipeline.predict(X, groups=groups)
+    >>> scores.shape == y.shape
+    True
+    >>> [name for name, _ in pipeline.steps]
+    ['columns', 'features', 'ranker']
+    """
+    if isinstance(categorical, str) and categorical != "auto":
+        raise ValueError(
+            "categorical must be 'auto', None or a list of columns, got "
+            f"{categorical!r}."
+        )
+    if not per_list and isinstance(categorical, str):
+        categorical = None
+    return Pipeline(
+        [
+            ("columns", _columns(categorical)),
+            ("features", _features_by_list() if per_list else StandardScaler()),
+            ("ranker", _ranker(n_jobs)),
+        ]
+    )
+
+
+def _columns(categorical):
+    """Return the step that makes a table of numbers."""
+    impute = SimpleImputer(strategy="median", keep_empty_features=True)
+    if categorical is None:
+        step = impute
+    else:
+        chosen = Categories(categorical)
+        encode = OneHotEncoder(
+            handle_unknown="infrequent_if_exist",
+            max_categories=MOST_CATEGORIES,
+            sparse_output=False,
+        )
+        step = ColumnTransformer(
+            [
+                ("numbers", impute, Others(categorical)),
+                ("categories", encode, chosen),
+            ],
+            verbose_feature_names_out=False,
+        )
+    # So that groups on the index reach the next steps.
+    return step.set_output(transform="pandas") if find_spec("pandas") else step
+
+
+def _features_by_list():
+    """Return the step that scales features inside each list, in three ways."""
+    return FeatureUnion(
+        [
+            ("scores", QueryScaler(shrinkage="auto")),
+            ("logs", QueryScaler(shrinkage="auto", signed_log=True)),
+            ("ranks", QueryScaler("rank", scale=UNIT_RANKS)),
+        ]
+    )
+
+
+def _ranker(n_jobs):
+    """Return the three rankers as one."""
+    return FusionRanker(
+        [
+            ("gain", ListMLERanker(stage_weights="auto", alpha="auto")),
+            ("likelihood", ListMLERanker(alpha="auto")),
+            ("regression", RidgeCV(alphas=RIDGE_ALPHAS)),
+        ],
+        method="scaled",
+        weights=WEIGHTS,
+        n_jobs=n_jobs,
+    )
+
+
+class Categories:
+    """Select the columns to encode, when the table is there."""
+
+    def __init__(self, columns):
+        self.columns = columns
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.columns!r})"
+
+    def __call__(self, X):
+        """Return the columns to encode, as names or numbers."""
+        names = getattr(X, "columns", None)
+        if not isinstance(self.columns, str):
+            chosen = list(self.columns)
+            numbers = all(is_integer(column) for column in chosen)
+            return (
+                [names[j] for j in chosen] if names is not None and numbers else chosen
+            )
+        if names is None:
+            return []
+        return [name for name in names if not _holds_numbers(X[name].dtype)]
+
+
+class Others(Categories):
+    """Select the columns that are not to encode."""
+
+    def __call__(self, X):
+        """Return the other columns, as names or numbers."""
+        names = getattr(X, "columns", None)
+        chosen = super().__call__(X)
+        every = range(np.shape(X)[1]) if names is None else names
+        return [column for column in every if column not in chosen]
+
+
+def _holds_numbers(dtype):
+    """Tell whether the type of a column of pandas or polars is one of numbers."""
+    if hasattr(dtype, "is_numeric"):  # polars
+        return dtype.is_numeric() or str(dtype) == "Boolean"
+    return getattr(dtype, "kind", "O") in "biufc"
