@@ -1,13 +1,27 @@
 """Learning to rank for scikit-learn users."""
 
+import sys as _sys
+from importlib.machinery import PathFinder as _PathFinder
+from importlib.metadata import version as _version
 from importlib.util import find_spec as _find_spec
+from pathlib import Path as _Path
 
 if _find_spec("skrank._kernels.gemv") is None:
-    raise ImportError(
-        f"skrank is imported from {__path__[0]}, where its kernels are not compiled. "
-        "This is so in the source folder, even after `pip install .`: use the command "
-        "skrank, or change to another folder."
-    )
+    # This is the source folder of a clone, which shadows the installed package but has
+    # no compiled kernels. Take all modules from the installed package, so that sources
+    # and kernels fit together.
+    _clone = _Path(__path__[0]).resolve()
+    _elsewhere = [path for path in _sys.path if _Path(path).resolve() != _clone.parent]
+    _spec = _PathFinder.find_spec("skrank", _elsewhere)
+    if _spec is not None and _spec.submodule_search_locations:
+        __path__ = list(_spec.submodule_search_locations)
+        __file__ = _spec.origin
+        _sys.modules.pop("skrank._kernels", None)
+    if _spec is None or _find_spec("skrank._kernels.gemv") is None:
+        raise ImportError(
+            f"skrank is imported from {_clone}, where its kernels are not compiled, "
+            "and no skrank is installed. Run `pip install .` in the folder above first."
+        )
 
 from skrank._data.groups import with_groups
 from skrank._data.lists import Lists
@@ -26,7 +40,7 @@ from skrank.linear_model import (
     RaoKupperRanker,
 )
 
-__version__ = "0.1.0"
+__version__ = _version("skrank")
 
 __all__ = [
     "DavidsonLuceRanker",

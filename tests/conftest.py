@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 
@@ -14,6 +15,16 @@ def shared():
     if not folder.is_dir():
         pytest.skip(f"no reference data at {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def lists():
+    """Return X, y and groups of 40 lists of 2 to 8 rows, rows of a list together."""
+    rng = np.random.default_rng(2)
+    groups = np.repeat(np.arange(40), rng.integers(2, 9, size=40))
+    X = rng.normal(size=(len(groups), 5))
+    noise = rng.normal(size=len(groups))
+    return X, np.digitize(X[:, 0] - X[:, 1] + noise, [0, 1, 2]), groups
 
 
 @pytest.fixture

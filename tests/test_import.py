@@ -1,5 +1,6 @@
-"""Importing skrank where its kernels are not compiled."""
+"""Importing skrank, also in a clone, whose source folder has no compiled kernels."""
 
+import importlib.metadata
 import shutil
 import subprocess
 import sys
@@ -9,20 +10,55 @@ import pytest
 
 import skrank
 
+INSTALLED = Path(skrank.__file__).parent
+RANK = (
+    "import skrank; from skrank import ListMLERanker; "
+    "ListMLERanker().fit([[0.0], [1.0]], [0, 1], [0, 0]); print(skrank.__file__)"
+)
 
-@pytest.mark.parametrize("arguments", [["-m", "skrank"], ["-c", "import skrank"]])
-def test_the_source_folder_says_that_it_is_one_and_what_to_do(tmp_path, arguments):
-    sources = tmp_path / "skrank"
-    # No kernel, neither compiled nor to compile.
-    for module in Path(skrank.__file__).parent.rglob("*.py"):
-        copy = sources / module.relative_to(Path(skrank.__file__).parent)
+
+@pytest.fixture
+def clone(tmp_path):
+    """Return a folder with the sources of skrank and no kernel, compiled or not."""
+    for module in INSTALLED.rglob("*.py"):
+        copy = tmp_path / "clone" / "skrank" / module.relative_to(INSTALLED)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(module, copy)
-    # Without site (-S) an installed skrank is not found first.
-    run = subprocess.run(
-        [sys.executable, "-S", *arguments], cwd=tmp_path, capture_output=True, text=True
+    return tmp_path / "clone"
+
+
+def python(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True
     )
+
+
+@pytest.mark.parametrize("arguments", [["-m", "skrank"], ["-c", "import skrank"]])
+def test_a_clone_without_an_installed_package_says_what_to_do(clone, arguments):
+    # Without site (-S) an installed skrank is not found.
+    run = python(clone, "-S", *arguments)
     assert run.returncode == 1
     last = run.stderr.splitlines()[-1]
+    sources = clone / "skrank"
     assert last.startswith(f"ImportError: skrank is imported from {sources}, where")
-    assert "use the command skrank, or change to another folder" in last
+    assert "Run `pip install .`" in last
+
+
+def test_in_a_clone_the_installed_package_is_imported(clone, tmp_path):
+    # An installed package, by hand: the sources and links to the compiled kernels.
+    site = tmp_path / "site"
+    shutil.copytree(clone / "skrank", site / "skrank")
+    import skrank._kernels.gemv as gemv
+
+    for kernel in Path(gemv.__file__).parent.glob("*.so"):
+        (site / "skrank" / "_kernels" / kernel.name).symlink_to(kernel)
+    path = f"import sys; sys.path.insert(1, {str(site)!r}); "
+    # The finder of an editable install would come first: the source is found by path.
+    finder = "sys.meta_path[:] = [f for f in sys.meta_path if 'Meson' not in repr(f)]"
+    run = python(clone, "-c", f"{path}{finder}; {RANK}")
+    assert run.stderr == ""
+    assert Path(run.stdout.strip()) == site / "skrank" / "__init__.py"
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert skrank.__version__ == importlib.metadata.version("skrank")
