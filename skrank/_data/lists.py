@@ -64,6 +64,16 @@ class Lists:
         self.n_lists = given.size
         self.n_rows = int(self.offsets[-1])
 
+    @classmethod
+    def of_offsets(cls, offsets: Indices) -> Lists:
+        """Return lists from offsets that are known to grow from 0, unchecked."""
+        lists = cls.__new__(cls)
+        lists.offsets, lists.starts = offsets, offsets[:-1]
+        lists.sizes = offsets[1:] - lists.starts
+        lists.n_lists = len(lists.starts)
+        lists.n_rows = int(offsets[-1])
+        return lists
+
     def __repr__(self) -> str:
         return f"Lists(n_lists={self.n_lists}, n_rows={self.n_rows})"
 

@@ -200,7 +200,7 @@ def rule_of(metric: str, convention: Any, given: Mapping[str, Any]) -> Rule:
                 f"convention={convention!r} sets {name}={fixed[name]!r}, but "
                 f"{name}={given[name]!r} was given. Leave one of them out."
             )
-    return replace(own, **fixed)
+    return replace(own, **fixed) if fixed else own
 
 
 def fixed_by(metric: str, convention: Any) -> Mapping[str, Any]:
