@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import filterfalse, repeat
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from numpy.typing import NDArray
 
 from skrank._data.checks import finite_column
 from skrank._data.grouping import group_rows
-from skrank._data.lists import Floats
+from skrank._data.lists import Floats, Lists
+
+UNJUDGED = -1  # a grade of trec_eval's for documents that nobody looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +140,25 @@ def from_run(
     """
     _check_mappings(qrels, "qrels")
     _check_mappings(run, "run")
-    topics, documents, grades, scores, retrieved = [], [], [], [], []
+    topics, documents, grades, scores = [], [], [], []
+    sizes: list[int] = []  # of each topic: rows that are retrieved, rows that are not
     for topic, judgments in qrels.items():
         ranked = run.get(topic, {})
         if not judgments or not (ranked or complete):
             continue
-        missing = [name for name in judgments if name not in ranked]
-        topics += [topic] * (len(ranked) + len(missing))
-        documents += [*ranked, *missing]
-        grades += [judgments.get(name, -1) for name in (*ranked, *missing)]
-        scores += [*ranked.values(), *[0.0] * len(missing)]
-        retrieved += [True] * len(ranked) + [False] * len(missing)
+        topics.append(topic)
+        documents += ranked
+        scores += ranked.values()
+        of_ranked = list(map(judgments.get, ranked, repeat(UNJUDGED)))
+        grades += of_ranked
+        n_judged = len(of_ranked) - of_ranked.count(UNJUDGED)
+        sizes += len(ranked), 0
+        if n_judged < len(judgments):  # else the run has all that are judged
+            missing = list(filterfalse(ranked.__contains__, judgments))
+            documents += missing
+            scores += [0.0] * len(missing)
+            grades += map(judgments.__getitem__, missing)
+            sizes[-1] = len(missing)
     if not topics:
         raise ValueError(
             "qrels and run have no topic in common. Topics are compared as they are: "
@@ -155,16 +166,16 @@ def from_run(
         )
     grade = finite_column(grades, "qrels")
     score = finite_column(scores, "run")
-    is_retrieved = np.array(retrieved)
-    groups = _objects(topics)
-    lists = group_rows(groups).lists  # each topic's rows are together
-    lowest = lists.min(np.where(is_retrieved, score, np.inf))
+    labels = group_rows(_objects(topics)).labels
+    lists = Lists(np.add(sizes[::2], sizes[1::2]))
+    retrieved = np.repeat(np.tile([True, False], len(topics)), sizes)
+    lowest = lists.min(np.where(retrieved, score, np.inf))
     below = np.nextafter(np.where(np.isfinite(lowest), lowest, 0.0), -np.inf)
     return RunRows(
         np.maximum(grade, 0.0),
-        np.where(is_retrieved, score, lists.expand(below)),
-        groups,
-        is_retrieved,
+        np.where(retrieved, score, lists.expand(below)),
+        lists.expand(labels),
+        retrieved,
         grade >= 0,
         _objects(documents),
     )
@@ -175,7 +186,7 @@ def _check_mappings(value: Any, name: str) -> None:
     wrong, what = value, name
     if isinstance(value, Mapping):
         for topic, inner in value.items():
-            if not isinstance(inner, Mapping):
+            if type(inner) is not dict and not isinstance(inner, Mapping):
                 wrong, what = inner, f"{name}[{topic!r}]"
                 break
         else:
