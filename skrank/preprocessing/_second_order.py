@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from skrank._data.checks import Integers, finite_column, refuse_masked
-from skrank._data.state import unchanged_on_error
+from skrank._data.rollback import keeps_old_state
 from skrank._data.warnings import warn
 from skrank.preprocessing._blocks import row_blocks
 from skrank.preprocessing._kept import Kept
@@ -154,6 +154,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         return tags
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @keeps_old_state
     def fit(self, X, y):
         """Choose the products.
 
@@ -178,10 +179,6 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
             ``include_first`` is False. With ``include_first`` a warning says so. A
             transformer that was fitted before stays as it was.
         """
-        with unchanged_on_error(self):
-            return self._fit(X, y)
-
-    def _fit(self, X, y):
         refuse_masked(X, "X")
         refuse_masked(y, "y")
         X, y = validate_data(

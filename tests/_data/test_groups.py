@@ -544,7 +544,12 @@ def routines_of(name, thing):
     """Return a public function, or the public methods of a class, by name."""
     if not isclass(thing):
         return {name: thing}
-    methods = [m for m in dir(thing) if m == "__call__" or not m.startswith("_")]
+    # A ranker's class lacks methods of models that its loss is not.
+    methods = [
+        name
+        for name in dir(thing)
+        if (name == "__call__" or not name.startswith("_")) and hasattr(thing, name)
+    ]
     return {f"{name}.{method}": getattr(thing, method) for method in methods}
 
 
