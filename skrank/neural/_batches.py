@@ -18,31 +18,27 @@ WINDOW = 8
 MOST_PAIRS = 2**21
 # Rows, padding included, that are predicted at once.
 MOST_ROWS = 2**14
+# Lists that an LSTM reads in the time of one step's fixed part.
+STEP_COST = 16
 
 
 @dataclass(frozen=True, slots=True)
-class History:
-    """Rows browsed, packed: the first of each list, then the second of each, ...
+class Histories:
+    """Rows browsed in some lists of a batch, of like number; padding is 0.
 
     Attributes
     ----------
-    rows : Tensor of shape (n_browsed, n_history)
-        The rows.
-    step_sizes : int Tensor of shape (longest,)
-        Number of lists that have a first, a second, ... row; on the CPU.
+    rows : Tensor of shape (n_histories, longest, n_history)
+        The rows, in order.
+    sizes : int Tensor of shape (n_histories,)
+        Number of rows of each, at least 1.
     lists : int Tensor of shape (n_histories,)
-        Number in the batch of the lists that have a history, the longest first.
-    sizes : Tensor of shape (n_histories,)
-        Number of rows of each of these.
-    of_row : int Tensor of shape (n_browsed,)
-        Number in the batch of the list of each row.
+        Number in the batch of the list of each.
     """
 
     rows: Tensor
-    step_sizes: Tensor
-    lists: Tensor
     sizes: Tensor
-    of_row: Tensor
+    lists: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +53,8 @@ class Batch:
         Which of them are rows, not padding; rows come first.
     sizes : ndarray of int of shape (n_lists,)
         Number of rows of each list.
-    history : History or None
-        Rows browsed.
+    histories : tuple of Histories or None
+        Rows browsed, long and short histories apart; lists without any are left out.
     profile : Tensor of shape (n_lists, n_profile) or None
         One row a list.
     """
@@ -66,7 +62,7 @@ class Batch:
     candidates: Tensor
     valid: Tensor
     sizes: Indices
-    history: History | None = None
+    histories: tuple[Histories, ...] | None = None
     profile: Tensor | None = None
 
 
@@ -102,29 +98,37 @@ class Ragged:
         table = self.rows[torch.as_tensor(index, device=device)]
         return table, torch.as_tensor(valid, device=device)
 
-    def packed(self, numbers: Indices) -> History:
-        """Return the rows of some lists step by step, without padding."""
+    def histories(self, numbers: Indices) -> tuple[Histories, ...]:
+        """Return the rows of some lists, long and short ones apart."""
         sizes = self.sizes[numbers]
-        lists = np.argsort(-sizes, kind="stable")
-        lists = lists[sizes[lists] > 0]
-        sizes, starts = sizes[lists], self.starts[numbers[lists]]
-        n_rows = int(sizes.sum())
-        of_row = np.repeat(np.arange(len(lists)), sizes)
-        step = np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        by_step = np.argsort(step, kind="stable")
-        of_row, step = of_row[by_step], step[by_step]
         device = self.rows.device
-
-        def as_tensor(values):
-            return torch.as_tensor(values, device=device)
-
-        return History(
-            self.rows[as_tensor(starts[of_row] + step)],
-            torch.as_tensor(np.bincount(step), dtype=torch.int64, device="cpu"),
-            as_tensor(lists),
-            as_tensor(sizes),
-            as_tensor(lists[of_row]),
+        return tuple(
+            Histories(
+                self.padded(numbers[lists])[0],
+                torch.as_tensor(sizes[lists], device=device),
+                torch.as_tensor(lists, device=device),
+            )
+            for lists in like_sizes(sizes)
         )
+
+
+def like_sizes(sizes: Indices) -> Iterator[Indices]:
+    """Yield the numbers of lists that have rows, those of like size together.
+
+    An LSTM goes through the longest of some lists step by step; a step costs as much
+    as STEP_COST lists do in it. So it pays to read the shorter lists apart where steps
+    through padding cost more than their own steps a second time.
+    """
+    lists = np.argsort(-sizes, kind="stable")
+    lists = lists[sizes[lists] > 0]
+    sizes, first = sizes[lists], 0
+    while first < len(lists):
+        left = np.arange(len(lists) - first, 0, -1)
+        padding = (sizes[first] - sizes[first:]) * left
+        pays = np.flatnonzero(padding > STEP_COST * sizes[first:])
+        last = first + pays[0] if len(pays) else len(lists)
+        yield lists[first:last]
+        first = last
 
 
 def padded_index(starts: Indices, sizes: Indices) -> tuple[NDArray[np.bool_], Indices]:
@@ -158,13 +162,13 @@ class ListTables:
     def batch(self, numbers: Indices) -> Batch:
         """Return the lists with these numbers as a batch."""
         candidates, valid = self.candidates.padded(numbers)
-        history = profile = None
+        histories = profile = None
         if self.history is not None:
-            history = self.history.packed(numbers)
+            histories = self.history.histories(numbers)
         if self.profile is not None:
             profile = self.profile[torch.as_tensor(numbers, device=valid.device)]
         sizes = self.candidates.sizes[numbers]
-        return Batch(candidates, valid, sizes, history, profile)
+        return Batch(candidates, valid, sizes, histories, profile)
 
 
 def drawn_batches(

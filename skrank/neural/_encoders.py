@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import PackedSequence
 
-from skrank.neural._batches import Batch
+from skrank.neural._batches import Batch, Histories
 
 FLOAT32 = torch.float32  # of all layers, whatever torch's default is
 
@@ -61,20 +60,24 @@ class HistoryEncoder(nn.Module):
             start = batch.candidates.new_zeros(n_lists, self.hidden_size)
         else:
             start = self.profile(batch.profile)
-        history = batch.history
-        if history is None or not len(history.lists):
-            return start
+        user = start
+        for histories in batch.histories or ():
+            read = self._read(histories, start[histories.lists])
+            user = user.index_copy(0, histories.lists, read)
+        return user
+
+    def _read(self, histories: Histories, start: Tensor) -> Tensor:
+        """Return the vectors of users with a history, who start at (n, H)."""
         if self.lstm is not None:
-            before = start[history.lists][None]
-            packed = PackedSequence(history.rows, history.step_sizes)
-            last = self.lstm(packed, (before, torch.zeros_like(before)))[1][0][0]
-            return start.index_copy(0, history.lists, last)
+            states = self.lstm(
+                histories.rows, (start[None], torch.zeros_like(start)[None])
+            )[0]
+            # What follows a list's last row cannot reach its state there.
+            last = (histories.sizes - 1)[:, None, None]
+            return states.gather(1, last.expand(-1, 1, states.shape[-1]))[:, 0]
         if self.pooled is not None:
-            total = history.rows.new_zeros(len(start), history.rows.shape[1])
-            total = total.index_add(0, history.of_row, history.rows)
-            mean = total[history.lists] / history.sizes[:, None]
-            both = torch.cat((mean, start[history.lists]), -1)
-            return start.index_copy(0, history.lists, self.pooled(both))
+            mean = histories.rows.sum(1) / histories.sizes[:, None]  # padding is 0
+            return self.pooled(torch.cat((mean, start), -1))
         return start
 
 

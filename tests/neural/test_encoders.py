@@ -13,6 +13,7 @@ from skrank.neural._batches import (  # noqa: E402
     Ragged,
     bounded_parts,
     drawn_batches,
+    like_sizes,
 )
 from skrank.neural._encoders import Encoder  # noqa: E402
 
@@ -42,14 +43,14 @@ def lists(sizes, n_browsed, seed=0, longest=None):
         candidates[number, valid[number]] = torch.tensor(rng.standard_normal(shape))
         rows.append(rng.standard_normal((int(n_browsed[number]), N_HISTORY)))
         profile[number] = torch.tensor(rng.standard_normal(N_PROFILE))
-    return Batch(candidates, valid, sizes.numpy(), packed(rows), profile)
+    return Batch(candidates, valid, sizes.numpy(), histories(rows), profile)
 
 
-def packed(rows):
+def histories(rows):
     """Return histories as networks read them."""
     sizes = np.array([len(table) for table in rows])
     ragged = Ragged(np.concatenate(rows), sizes, torch.float64, torch.device("cpu"))
-    return ragged.packed(np.arange(len(rows)))
+    return ragged.histories(np.arange(len(rows)))
 
 
 def sigmoid(x):
@@ -62,7 +63,7 @@ def test_the_encoders_follow_the_formulas_written_as_loops():
     p = {name: value.numpy() for name, value in net.state_dict().items()}
     u = p["users.profile.weight"] @ batch.profile[0].numpy() + p["users.profile.bias"]
     cell = np.zeros(H)
-    for row in batch.history.rows.numpy():  # of one list
+    for row in batch.histories[0].rows[0].numpy():
         gates = p["users.lstm.weight_ih_l0"] @ row + p["users.lstm.bias_ih_l0"]
         gates = gates + p["users.lstm.weight_hh_l0"] @ u + p["users.lstm.bias_hh_l0"]
         i, f, g, o = np.split(gates, 4)
@@ -115,7 +116,9 @@ def test_only_attention_sees_the_other_candidates():
 @torch.no_grad()
 def test_the_lstm_reads_the_history_in_its_order_and_the_mean_does_not():
     batch = lists([3], [4])
-    turned = replace(batch, history=packed([batch.history.rows.numpy()[::-1]]))
+    turned = replace(
+        batch, histories=histories([batch.histories[0].rows[0].numpy()[::-1]])
+    )
     for history_encoder, in_order in [("lstm", True), ("mlp", False)]:
         net = encoder(history_encoder=history_encoder)
         same = torch.allclose(net(batch)[1], net(turned)[1], rtol=0, atol=1e-13)
@@ -147,12 +150,14 @@ def test_gradients_are_right_and_finite_with_an_empty_history():
     net, batch = encoder(), lists([2, 3], [0, 2])
 
     def read(candidates, rows, profile):
-        history = replace(batch.history, rows=rows)
-        given = replace(batch, candidates=candidates, history=history, profile=profile)
+        browsed = (replace(batch.histories[0], rows=rows),)
+        given = replace(
+            batch, candidates=candidates, histories=browsed, profile=profile
+        )
         h, user = net(given)
         return h * batch.valid[..., None], user
 
-    given = [batch.candidates, batch.history.rows, batch.profile]
+    given = [batch.candidates, batch.histories[0].rows, batch.profile]
     for table in given:
         table.requires_grad_()
     assert torch.autograd.gradcheck(read, given)
@@ -180,17 +185,23 @@ def test_batches_hold_each_list_once_and_pad_little():
     assert padded < 1.3 * sizes.sum()
 
 
-def test_histories_are_packed_step_by_step_without_padding():
-    rows = np.arange(12.0).reshape(6, 2)
-    ragged = Ragged(rows, np.array([1, 0, 3, 2]), torch.float64, torch.device("cpu"))
-    history = ragged.packed(np.array([0, 1, 2, 3]))
-    assert history.lists.tolist() == [2, 3, 0]
-    assert history.sizes.tolist() == [3, 2, 1]
-    assert history.step_sizes.tolist() == [3, 2, 1]
-    np.testing.assert_array_equal(history.rows, rows[[1, 4, 0, 2, 5, 3]])
-    assert history.of_row.tolist() == [2, 3, 0, 2, 3, 2]
-    empty = ragged.packed(np.array([1]))
-    assert len(empty.rows) == len(empty.lists) == 0
+def test_long_and_short_histories_are_read_apart():
+    sizes = np.array([5, 900, 0, 7, 6, 1000, 5, 5])
+    parts = [list(lists) for lists in like_sizes(sizes)]
+    assert parts == [[5, 1], [3, 4, 0, 6, 7]]
+    assert [list(part) for part in like_sizes(np.array([20, 15, 10]))] == [[0, 1, 2]]
+    assert list(like_sizes(np.array([0, 0]))) == []
+    rows = np.arange(2.0 * sizes.sum()).reshape(-1, 2)
+    ragged = Ragged(rows, sizes, torch.float64, torch.device("cpu"))
+    starts = np.cumsum(sizes) - sizes
+    for part, read in zip(parts, ragged.histories(np.arange(8)), strict=True):
+        assert read.lists.tolist() == part
+        assert read.sizes.tolist() == sizes[part].tolist()
+        assert read.rows.shape == (len(part), sizes[part].max(), 2)
+        for table, number in zip(read.rows, part, strict=True):
+            own = rows[starts[number] :][: sizes[number]]
+            np.testing.assert_array_equal(table[: sizes[number]], own)
+            assert (table[sizes[number] :] == 0).all()
 
 
 def test_parts_of_a_step_hold_each_list_once_and_bound_pairs_and_rows():
