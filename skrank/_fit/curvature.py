@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from skrank._data.lists import Floats
+from skrank._data.lists import Floats, Indices
 from skrank._fit.derivatives import Derivatives, derivatives, score_range
 from skrank._fit.objective import LinearObjective
 
@@ -84,15 +84,19 @@ class Curvature(NamedTuple):
 
 
 def curvature(
-    whole: LinearObjective, parameters: Floats, free: np.ndarray | None = None
+    whole: LinearObjective,
+    parameters: Floats,
+    free: np.ndarray | None = None,
+    clusters: Indices | None = None,
 ) -> Curvature:
     """Return how an objective curves at some parameters.
 
     Only ``free`` parameters count; None takes all. Weights are always free, other
-    parameters are where they are at no limit of the model.
+    parameters are where they are at no limit of the model. ``clusters`` are numbers of
+    the clusters of lists; None makes each list one.
     """
     with whole.running():  # BLAS threads would stall on products of blocks
-        found = derivatives(whole, parameters)
+        found = derivatives(whole, parameters, clusters)
     objective: LinearObjective | _Held = whole
     if free is not None:
         objective, parameters = _Held(whole, parameters, free), parameters[free]
@@ -100,6 +104,9 @@ def curvature(
             gradient=found.gradient[free],
             hessian=found.hessian[np.ix_(free, free)],
             meat=found.meat[np.ix_(free, free)],
+            counts=found.counts._replace(
+                of_parameters=found.counts.of_parameters[free]
+            ),
         )
     p, alpha = objective.n_features, objective.alpha
     penalty = np.zeros(len(parameters))

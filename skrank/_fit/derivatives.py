@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from skrank._data.checks import LARGEST_SQUARED
-from skrank._data.lists import Floats, Lists
+from skrank._data.lists import Floats, Indices, Lists
 from skrank._fit.blocks import Block
 from skrank._fit.objective import LinearObjective
 
@@ -25,18 +26,81 @@ class Derivatives(NamedTuple):
     gram : ndarray of shape (p, p)
         Products of the features about their means inside lists, over the lists that
         have a gradient.
-    n_lists : int
-        Number of lists that have a gradient.
+    counts : Counts
+        How many lists and clusters there are behind these numbers.
     """
 
     gradient: Floats
     hessian: Floats
     meat: Floats
     gram: Floats
+    counts: Counts
+
+
+class Counts(NamedTuple):
+    """How much data stands behind the derivatives.
+
+    Attributes
+    ----------
+    n_lists, n_clusters : int
+        Number of lists that have a gradient, and of clusters of such lists.
+    of_parameters : ndarray of shape (P,)
+        Number of clusters that inform each parameter: those with a list that has a
+        gradient and in which the feature varies.
+    """
+
     n_lists: int
+    n_clusters: int
+    of_parameters: Indices
 
 
-def derivatives(objective: LinearObjective, parameters: Floats) -> Derivatives:
+class ByCluster:
+    """Add up the gradients of lists, and count the lists that inform, by cluster.
+
+    Parameters
+    ----------
+    n_parameters : int
+        Length of a gradient.
+    clusters : ndarray of shape (n_lists,) or None
+        Number of each list's cluster; None makes each list one cluster.
+    """
+
+    def __init__(self, n_parameters: int, clusters: Indices | None) -> None:
+        self.clusters = clusters
+        self.n_lists = self.n_informed = 0
+        self.meat = np.zeros((n_parameters, n_parameters))
+        self.of_parameters = np.zeros(n_parameters, dtype=np.intp)
+        if clusters is not None:
+            shape = (int(clusters.max()) + 1, n_parameters)
+            self.sums, self.informing = np.zeros(shape), np.zeros(shape, dtype=bool)
+            self.informed = np.zeros(len(self.sums), dtype=bool)
+
+    def add(self, first: int, gradients: Floats, informing: NDArray[np.bool_]) -> None:
+        """Add lists from the number ``first`` on, (n_lists, n_parameters) each."""
+        informed = informing.any(axis=1)
+        self.n_lists += int(informed.sum())
+        if self.clusters is None:
+            self.meat += gradients.T @ gradients
+            self.of_parameters += informing.sum(axis=0)
+            return
+        codes = self.clusters[first : first + len(gradients)]
+        np.add.at(self.sums, codes, gradients)
+        np.logical_or.at(self.informing, codes, informing)
+        self.informed[codes[informed]] = True
+
+    def finish(self) -> tuple[Floats, Counts]:
+        """Return J without the penalty, and the counts."""
+        if self.clusters is None:
+            return self.meat, Counts(self.n_lists, self.n_lists, self.of_parameters)
+        counts = Counts(
+            self.n_lists, int(self.informed.sum()), self.informing.sum(axis=0)
+        )
+        return self.sums.T @ self.sums, counts
+
+
+def derivatives(
+    objective: LinearObjective, parameters: Floats, clusters: Indices | None = None
+) -> Derivatives:
     """Return the first and second derivatives of an objective, block by block.
 
     The Hessian takes one product ``loss.hessian_product`` a feature, and central
@@ -46,27 +110,29 @@ def derivatives(objective: LinearObjective, parameters: Floats) -> Derivatives:
     p, n_parameters = objective.n_features, len(parameters)
     gradient = np.zeros(n_parameters)
     hessian = np.zeros((n_parameters, n_parameters))
-    meat = np.zeros((n_parameters, n_parameters))
     gram = np.zeros((p, p))
     size = np.zeros(p)
-    n_lists = 0
+    by_cluster = ByCluster(n_parameters, clusters)
+    first, extra = 0, parameters[p:]
+    loss = objective.loss
     for block in objective.blocks:
         scores, centred = _scores_and_features(block, parameters[:p])
         np.maximum(size, np.max(np.abs(centred), axis=0), out=size)
         if np.max(size) > LARGEST_SQUARED:
             _refuse_size(int(np.argmax(size)), "large")
         rows, lists = np.ascontiguousarray(centred.T), block.lists
-        extra = parameters[p:]
-        loss, prepared = objective.loss, block.prepared
+        prepared = block.prepared
         result = loss.value_and_gradient(scores, prepared, lists, extra)
         own = np.add.reduceat(centred * result[1][:, None], lists.starts, axis=0)
         if len(extra):
             own = np.hstack((own, result[2]))
         own *= block.factors[:, None]
         gradient += own.sum(axis=0)
-        meat += own.T @ own
         informed = (lists.max(np.abs(result[1])) > 0) & (block.factors > 0)
-        n_lists += int(informed.sum())
+        varied = np.logical_or.reduceat(centred != 0, lists.starts, axis=0)
+        varied = np.pad(varied, ((0, 0), (0, len(extra))), constant_values=True)
+        by_cluster.add(first, own, varied & informed[:, None])
+        first += len(lists)
         gram += rows @ (centred * lists.expand(informed)[:, None])
         products = np.empty_like(rows)
         for column, direction in zip(products, rows, strict=True):
@@ -82,7 +148,8 @@ def derivatives(objective: LinearObjective, parameters: Floats) -> Derivatives:
     # Differences in the extra parameters give the columns; products are symmetric.
     hessian[p:, :p] = hessian[:p, p:].T
     hessian = (hessian + hessian.T) / 2
-    return Derivatives(gradient, hessian, meat, gram, n_lists)
+    meat, counts = by_cluster.finish()
+    return Derivatives(gradient, hessian, meat, gram, counts)
 
 
 def _refuse_size(column: int, size: str) -> NoReturn:

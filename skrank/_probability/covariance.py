@@ -37,13 +37,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._data.lists import Floats
+from skrank._data.lists import Floats, Indices
 from skrank._fit.curvature import curvature
+from skrank._fit.derivatives import Counts
 from skrank._fit.objective import LinearObjective
 
 # Errors from the spread between lists and from curvature differ by less, unless lists
 # have no spread.
 SILENT = 1e-6
+LARGEST_BYTES = 2**31  # of matrices of all parameters
+# Matrices of all parameters, and copies of a block's features, that are there at once.
+N_MATRICES, N_COPIES = 12, 4
+N_COLUMNS = 4  # of all parameters, for each that is solved for
 
 
 class Estimate(NamedTuple):
@@ -72,6 +77,8 @@ class Estimate(NamedTuple):
         Whether the objective is curved upwards wherever the data can tell.
     step : float
         Newton step to the minimum, the largest number of (clustered) standard errors.
+    counts : Counts
+        Numbers of lists and clusters that inform the parameters.
     """
 
     clustered: Floats
@@ -84,18 +91,83 @@ class Estimate(NamedTuple):
     silent: np.ndarray
     curved: bool
     step: float
+    counts: Counts
+
+    def of(self, places: Indices, n_features: int) -> Estimate:
+        """Return what the estimate holds of some of its parameters."""
+        weights = places[places < n_features]
+        return self._replace(
+            clustered=self.clustered[np.ix_(places, places)],
+            model=self.model[np.ix_(places, places)],
+            constant=self.constant[weights],
+            collinear=[one[weights] for one in self.collinear if one[weights].any()],
+            separating=None if self.separating is None else self.separating[places],
+            silent=self.silent[places],
+            counts=self.counts._replace(
+                of_parameters=self.counts.of_parameters[places]
+            ),
+        )
+
+
+def fits_in_memory(objective: LinearObjective, n_parameters: int) -> bool:
+    """Tell whether matrices of so many parameters are within the bound."""
+    return _n_bytes(objective, n_parameters) <= LARGEST_BYTES
+
+
+def refuse_too_many(objective: LinearObjective, n_parameters: int) -> None:
+    """Raise ValueError where matrices would take more memory than the bound."""
+    if fits_in_memory(objective, n_parameters):
+        return
+    raise ValueError(
+        f"Standard errors of {n_parameters:,} coefficients would need about "
+        f"{_gib(_n_bytes(objective, n_parameters))} for matrices of all of them, more "
+        f"than the {_gib(LARGEST_BYTES)} that are allowed. Ask for fewer: "
+        "summary(..., features=[...]) with names or numbers of at most "
+        f"{_most_solved(n_parameters):,} features finds theirs by solving."
+    )
+
+
+def refuse_too_many_solved(n_parameters: int, n_chosen: int) -> None:
+    """Raise ValueError where solving for so many would take too much memory."""
+    most = _most_solved(n_parameters)
+    if n_chosen > most:
+        raise ValueError(
+            f"Standard errors of {n_chosen:,} out of {n_parameters:,} coefficients "
+            f"would need more than {_gib(LARGEST_BYTES)}. Ask for at most {most:,} at "
+            "once in features=."
+        )
+
+
+def _most_solved(n_parameters: int) -> int:
+    """Return how many coefficients of so many can be solved for at once."""
+    return LARGEST_BYTES // (8 * N_COLUMNS * n_parameters)
+
+
+def _gib(n_bytes: float) -> str:
+    return f"{n_bytes / 2**30:,.3g} GiB"
+
+
+def _n_bytes(objective: LinearObjective, n_parameters: int) -> int:
+    """Return about how much memory matrices of parameters and blocks take."""
+    n_rows = max(block.stop - block.start for block in objective.blocks)
+    return 8 * n_parameters * (N_MATRICES * n_parameters + N_COPIES * n_rows)
 
 
 def estimate(
-    objective: LinearObjective, parameters: Floats, free: np.ndarray | None = None
-) -> tuple[Estimate, int]:
-    """Return the covariances of a fit and the number of lists that inform it.
+    objective: LinearObjective,
+    parameters: Floats,
+    free: np.ndarray | None = None,
+    clusters: Indices | None = None,
+) -> Estimate:
+    """Return the covariances of a fit.
 
     Only ``free`` parameters are estimated; covariances have these alone. Weights are
     always free, other parameters are where they are at no limit of the model.
+    ``clusters`` are numbers of the clusters of lists, of which the gradients add up
+    before J is taken; None makes each list one.
     """
-    found = curvature(objective, parameters, free)
-    p, n_lists = objective.n_features, found.derivatives.n_lists
+    found = curvature(objective, parameters, free, clusters)
+    p, n_lists = objective.n_features, found.derivatives.counts.n_lists
     basis, inverse = found.basis, found.inverse
     clustered = basis @ (inverse @ found.meat @ inverse) @ basis.T
     model = basis @ (inverse @ found.hessian @ inverse) @ basis.T
@@ -117,20 +189,18 @@ def estimate(
     errors = standard_errors(clustered)
     known = errors > 0
     moves = np.abs(found.step[known]) / errors[known]
-    return (
-        Estimate(
-            clustered,
-            model,
-            float(np.trace(inverse @ found.hessian)),
-            float(np.trace(inverse @ found.meat)),
-            found.constant,
-            found.collinear,
-            found.separating,
-            silent,
-            found.curved,
-            float(np.max(moves, initial=0.0)),
-        ),
-        n_lists,
+    return Estimate(
+        clustered,
+        model,
+        float(np.trace(inverse @ found.hessian)),
+        float(np.trace(inverse @ found.meat)),
+        found.constant,
+        found.collinear,
+        found.separating,
+        silent,
+        found.curved,
+        float(np.max(moves, initial=0.0)),
+        found.derivatives.counts,
     )
 
 

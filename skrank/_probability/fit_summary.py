@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from skrank._data.lists import Floats
+from skrank._data.checks import count_of
+from skrank._data.lists import Floats, Indices
 from skrank._probability.covariance import standard_errors
 
 PAGE = 88
-LONGEST_NAME = 17  # so that all columns fit the page
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,11 @@ class FitSummary:
         is better.
     notes : tuple of str
         What a reader must know besides.
+    informing : ndarray of int of shape (n_parameters,)
+        Number of lists, or of ``clusters``, that inform each coefficient: in which its
+        feature varies and scores matter.
+    n_clusters : int or None
+        Number of clusters that tell something; None where each list is one.
 
     Examples
     --------
@@ -77,7 +82,7 @@ class FitSummary:
     >>> summary.covariance, summary.clustered.shape
     ('clustered', (2,))
     >>> list(summary.to_frame().columns)[:3]
-    ['coef', 'clustered', 'model']
+    ['coef', 'lists', 'clustered']
     """
 
     ranker: str
@@ -98,6 +103,8 @@ class FitSummary:
     criterion_name: str | None
     criterion: float
     notes: tuple[str, ...]
+    informing: Indices | None = None
+    n_clusters: int | None = None
 
     @property
     def standard_error(self) -> Floats:
@@ -129,7 +136,10 @@ class FitSummary:
 
     def _columns(self) -> dict[str, Floats]:
         """Return the columns of the table."""
-        columns = {"coef": self.coef, "clustered": self.clustered}
+        columns: dict[str, Any] = {"coef": self.coef}
+        if self.informing is not None:
+            columns["lists" if self.n_clusters is None else "clusters"] = self.informing
+        columns["clustered"] = self.clustered
         if self.model is not None:
             columns["model"] = self.model
         columns["z"], columns["p"] = self.z, self.p_value
@@ -139,8 +149,9 @@ class FitSummary:
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, one row a coefficient.
 
-        Columns ``coef``, ``clustered`` and ``model`` (standard errors), ``z``, ``p``,
-        ``low`` and ``high`` (the interval).
+        Columns, as printed: ``coef``; ``lists`` or ``clusters`` (how many inform it);
+        ``clustered`` and ``model`` (standard errors); ``z``, ``p``; ``low`` and
+        ``high`` (the interval).
 
         Raises
         ------
@@ -159,13 +170,15 @@ class FitSummary:
     def __str__(self) -> str:
         head = [
             f"{self.ranker}: {self.n_lists} lists, {self.n_rows} rows, "
-            f"alpha={self.alpha:g}, {self.df:.6g} degrees of freedom",
+            f"alpha={self.alpha:g}",
             f"{self.fit_name} {self.fit_value:.8g}",
         ]
+        if not np.isnan(self.df):
+            head[0] += f", {self.df:.6g} degrees of freedom"
         if self.criterion_name is not None:
             head[1] += f", {self.criterion_name} {self.criterion:.8g}"
         kind = {
-            "clustered": "clustered by list (sandwich)",
+            "clustered": f"clustered by {self._clusters()} (sandwich)",
             "model": "model-based (inverse second derivative)",
         }[self.covariance]
         tested = "z, p and intervals" if self.alpha == 0 else "intervals"
@@ -173,18 +186,16 @@ class FitSummary:
         columns = self._columns()
         if self.alpha > 0:
             del columns["z"], columns["p"]
-        width = min(LONGEST_NAME, max(map(len, self.names), default=0))
-        titles = {"clustered": "se cluster", "model": "se model"}
+        names = shortened(self.names, PAGE - sum(map(_width, columns)))
+        width = max(map(len, names), default=0)
         lines = [
-            " " * width
-            + "".join(f"{titles.get(name, name):>{_width(name)}}" for name in columns)
+            " " * width + "".join(f"{name:>{_width(name)}}" for name in columns),
         ]
-        for number, name in enumerate(self.names):
-            short = name if len(name) <= width else name[: width - 1] + "~"
+        for number, name in enumerate(names):
             cells = (
                 _cell(column, values[number]) for column, values in columns.items()
             )
-            lines.append(f"{short:<{width}}" + "".join(cells))
+            lines.append(f"{name:<{width}}" + "".join(cells))
         notes = [
             textwrap.fill(f"- {note}", PAGE, subsequent_indent="  ")
             for note in self.notes
@@ -193,15 +204,42 @@ class FitSummary:
 
     __repr__ = __str__
 
+    def _clusters(self) -> str:
+        """Return what the clusters are."""
+        if self.n_clusters is None:
+            return "list"
+        return f"clusters=, {count_of(self.n_clusters, 'cluster')}"
+
+
+def shortened(names: list[str], longest: int) -> list[str]:
+    """Return names of at most so many characters, or more where they would be equal.
+
+    A long name keeps its beginning and its end.
+    """
+    for width in range(longest, max(map(len, names), default=0)):
+        tail = width // 3
+        short = [
+            name
+            if len(name) <= width
+            else f"{name[: width - tail - 1]}~{name[len(name) - tail :]}"
+            for name in names
+        ]
+        if len(set(short)) == len(set(names)):
+            return short
+    return names
+
 
 def _width(column: str) -> int:
     """Return the width of a column of the printed table."""
-    return {"z": 8, "p": 8}.get(column, 11)
+    widths = {"lists": 7, "clusters": 9, "clustered": 10, "model": 10, "z": 8, "p": 7}
+    return widths.get(column, 11)
 
 
 def _cell(column: str, value: float) -> str:
     """Return a number as the printed table shows it."""
     width = _width(column)
+    if column in ("lists", "clusters"):
+        return f"{value:>{width}}"
     if np.isnan(value):
         return f"{'-':>{width}}"
     if column == "p":

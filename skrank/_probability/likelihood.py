@@ -18,7 +18,7 @@ from skrank._data.warnings import warn
 from skrank._fit.data import FitData, check_data
 from skrank._fit.diagnostics import free_parameters
 from skrank._fit.objective import LinearObjective
-from skrank._probability.covariance import estimate
+from skrank._probability.covariance import estimate, refuse_too_many
 from skrank.losses import Loss
 
 
@@ -150,7 +150,8 @@ def aic(ranker, X, y, groups=None, *, sample_weight=None):
         raise ValueError(f"There is no AIC: {reason}")
     parameters = np.concatenate((ranker.coef_, ranker.extra_))
     free = free_parameters(objective, ranker.extra_)
-    found = estimate(objective, parameters, free)[0]
+    refuse_too_many(objective, int(free.sum()))
+    found = estimate(objective, parameters, free)
     if found.separating is not None:
         raise ValueError(
             "There is no AIC: rows are separated, so that the likelihood has no "

@@ -5,24 +5,38 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skrank._data.checks import LISTED, check_choice, check_confidence, listing
+from skrank._data.checks import (
+    as_written,
+    check_choice,
+    check_confidence,
+    count_of,
+    is_integer,
+)
+from skrank._data.grouping import group_rows
 from skrank._data.groups import takes_groups
-from skrank._data.lists import Floats
+from skrank._data.lists import Floats, Indices
 from skrank._data.warnings import warn
-from skrank._fit.diagnostics import free_parameters, involved
+from skrank._fit.data import FitData
+from skrank._fit.diagnostics import free_parameters
 from skrank._fit.objective import LinearObjective
-from skrank._probability.covariance import Estimate, estimate, standard_errors
+from skrank._probability.covariance import (
+    Estimate,
+    estimate,
+    fits_in_memory,
+    refuse_too_many,
+    refuse_too_many_solved,
+    standard_errors,
+)
 from skrank._probability.fit_summary import FitSummary
 from skrank._probability.likelihood import (
     divisor_of,
     objective_on,
     why_no_model_errors,
 )
-
-FEW_LISTS = 40
-FAR_FROM_OPTIMUM = 0.1  # standard errors
-NEARER = "Pass the data and weights of fit, lower tol and ftol, or raise max_iter."
+from skrank._probability.notes import Reader, alarms_of, criterion_of, notes_of
+from skrank._probability.solving import estimate_some
 
 
 @takes_groups
@@ -35,6 +49,8 @@ def summary(
     sample_weight=None,
     covariance="clustered",
     confidence=0.95,
+    clusters=None,
+    features=None,
 ):
     """Return the coefficients with standard errors, on the data of the fit.
 
@@ -42,7 +58,7 @@ def summary(
     are independent, whatever the model. Where the objective is a log-likelihood
     of independent observations, model-based ones stand beside them. With
     ``alpha`` above 0 both are about the penalised optimum, and there are no p
-    values.
+    values. :func:`skrank.inspection.summarize` does the same for a pipeline.
 
     Parameters
     ----------
@@ -59,6 +75,15 @@ def summary(
         Which standard errors z, p values and intervals use.
     confidence : float, default=0.95
         Coverage of the intervals, between 0 and 1.
+    clusters : array-like of shape (n_rows,), default=None
+        Label of each row's cluster, constant inside a list: lists of one cluster
+        (such as those of one user) may depend on each other. None makes each list
+        a cluster.
+    features : list of str or int, default=None
+        Names or numbers of the features whose coefficients are shown, None all. Where
+        matrices of all features would take more than 2 GiB, standard errors of these
+        are found by solving for each; then there are no degrees of freedom and no
+        criterion, and collinear features and separation are not looked for.
 
     Returns
     -------
@@ -69,16 +94,18 @@ def summary(
     ------
     ValueError
         If there are no model-based standard errors and ``covariance`` asks for
-        them, the data are not those of :meth:`fit` in kind, or features are so
-        large or small that their products are no numbers.
+        them, the data are not those of :meth:`fit` in kind, features are so
+        large or small that their products are no numbers, ``clusters`` cut lists,
+        or there are so many features that matrices of all would take more than
+        2 GiB and ``features`` names none or too many.
 
     Warns
     -----
     UserWarning
         If fewer than 40 lists, or no more than coefficients, inform clustered
-        errors; if ``alpha`` is 0 and features are collinear inside lists or the
-        fit separates rows, which leaves NaN; if the coefficients are no optimum
-        for these data.
+        errors, or fewer than 10 those of a single coefficient; if ``alpha`` is 0 and
+        features are collinear inside lists or the fit separates rows, which leaves
+        NaN; if the coefficients are no optimum for these data.
 
     Notes
     -----
@@ -91,50 +118,71 @@ def summary(
     .. [1] C. Varin, N. Reid, D. Firth, "An overview of composite likelihood
        methods", Statistica Sinica 21 (2011), sections 2.3 and 3.2.
     """
+    return summarize_fit(
+        ranker,
+        X,
+        y,
+        groups,
+        sample_weight=sample_weight,
+        covariance=covariance,
+        confidence=confidence,
+        clusters=clusters,
+        features=features,
+    )
+
+
+def summarize_fit(
+    ranker: Any,
+    X: Any,
+    y: Any,
+    groups: Any,
+    *,
+    sample_weight: Any = None,
+    covariance: str = "clustered",
+    confidence: float = 0.95,
+    clusters: Any = None,
+    features: Any = None,
+    feature_names: list[str] | None = None,
+) -> FitSummary:
+    """Return what :func:`summary` does; ``feature_names`` replace the ranker's."""
     check_choice(covariance, "covariance", ("clustered", "model"))
     check_confidence(confidence)
     objective = objective_on(ranker, X, y, groups, sample_weight, "summary")
+    codes = None if clusters is None else _codes(clusters, objective.data)
     parameters = np.concatenate((ranker.coef_, ranker.extra_))
+    names = [str(name) for name in ranker._parameter_names()]
+    if feature_names is not None:
+        names[: objective.n_features] = feature_names
     free = free_parameters(objective, ranker.extra_)
-    found, n_lists = estimate(objective, parameters, free)
-    all_names = np.array(ranker._parameter_names(), dtype=object)
-    names = all_names[free].tolist()
+    shown = _shown(features, free, names, objective.n_features)
+    found = _estimate(objective, parameters, free, shown, names, codes)
     reason = why_no_model_errors(ranker, objective)
     if covariance == "model" and reason is not None:
         raise ValueError(f"There are no model-based standard errors: {reason}")
-    matrix = found.clustered
-    model = None
+    matrix, model = found.clustered, None
     if reason is None:
         total = objective.data.list_weights().sum()
         model = found.model / (total * divisor_of(objective))
         matrix = matrix if covariance == "clustered" else model
-    alarms = _alarms(ranker, found, n_lists, names, covariance)
+    reader = Reader(ranker, objective, found, [names[j] for j in shown], covariance)
+    alarms = alarms_of(reader, reason)
     for alarm in alarms:
         warn(f"{type(ranker).__name__}.summary: {alarm}")
-    notes = _notes(ranker, objective, found, n_lists, names)
-    if not free.all():
-        notes.append(
-            "At a limit of the model, so left out, without an error: "
-            f"{listing(all_names[~free].tolist())}."
-        )
-    notes += _loss_notes(ranker, objective)
-    if reason is not None:
-        notes.append(f"No model-based standard errors: {reason}")
-    fit_name, value, name, criterion = _criterion(
-        ranker, objective, found, objective(parameters)[0]
-    )
+    limited = [names[j] for j in np.flatnonzero(~free)]
+    notes = notes_of(reader, limited, reason)
+    fit_name, value, name, criterion = criterion_of(reader, objective(parameters)[0])
     return FitSummary(
         ranker=type(ranker).__name__,
-        names=names,
-        coef=parameters[free],
-        n_extra=int(free[objective.n_features :].sum()),
+        names=reader.names,
+        coef=parameters[shown],
+        n_extra=int(np.sum(shown >= objective.n_features)),
         clustered=standard_errors(found.clustered),
         model=None if model is None else standard_errors(model),
         covariance=covariance,
         covariance_matrix=matrix,
         alpha=float(ranker.alpha_),
         confidence=float(confidence),
-        n_lists=n_lists,
+        n_lists=found.counts.n_lists,
         n_rows=objective.data.lists.n_rows,
         df=found.df,
         fit_name=fit_name,
@@ -142,138 +190,67 @@ def summary(
         criterion_name=name,
         criterion=criterion,
         notes=(*alarms, *notes),
+        informing=found.counts.of_parameters,
+        n_clusters=None if clusters is None else found.counts.n_clusters,
     )
 
 
-def _notes(
-    ranker: Any,
+def _codes(clusters: Any, data: FitData) -> Indices:
+    """Return the number of each list's cluster, and refuse clusters that cut lists."""
+    lists = data.lists
+    given = group_rows(clusters, lists.n_rows)
+    codes = given.scatter(given.lists.expand(np.arange(len(given.lists))))
+    assert data.grouping is not None
+    codes = data.grouping.gather(codes)
+    cut = lists.max(codes) != lists.min(codes)
+    if cut.any():
+        label = as_written(data.grouping.labels[np.argmax(cut)])
+        raise ValueError(
+            "clusters must be constant inside each list, since they are made of whole "
+            f"lists; they vary in {count_of(int(cut.sum()), 'list')}, such as {label}."
+        )
+    return codes[lists.starts]
+
+
+def _shown(
+    features: Any, free: NDArray[np.bool_], names: list[str], n_features: int
+) -> Indices:
+    """Return the numbers of the parameters to show: chosen features, free extra."""
+    extra = n_features + np.flatnonzero(free[n_features:])
+    if features is None:
+        return np.concatenate((np.arange(n_features), extra))
+    numbers = []
+    known = {name: number for number, name in enumerate(names[:n_features])}
+    for feature in np.atleast_1d(np.asarray(features, dtype=object)):
+        if is_integer(feature) and -n_features <= feature < n_features:
+            numbers.append(int(feature) % n_features)
+        elif isinstance(feature, str) and feature in known:
+            numbers.append(known[feature])
+        else:
+            raise ValueError(
+                f"features holds {feature!r}, which is neither the name of a feature "
+                f"nor a number of one, 0 to {n_features - 1}."
+            )
+    return np.concatenate((np.unique(np.array(numbers, dtype=np.intp)), extra))
+
+
+def _estimate(
     objective: LinearObjective,
-    found: Estimate,
-    n_lists: int,
+    parameters: Floats,
+    free: NDArray[np.bool_],
+    shown: Indices,
     names: list[str],
-) -> list[str]:
-    """Return what a summary's reader must know, without a warning."""
-    notes = []
-    if objective.alpha > 0:
-        notes.append(
-            "alpha > 0: standard errors are around the penalised optimum, which "
-            "is pulled towards 0; so no z and no p values."
-        )
-    if ranker.normalize is not None:
-        part = {"size": "rows", "terms": "terms"}[ranker.normalize]
-        notes.append(f"Each list counts divided by its number of {part}.")
-    constant = [names[j] for j in np.flatnonzero(found.constant)]
-    if n_lists > 0 and constant:
-        notes.append(f"Constant inside every list: {listing(constant)}.")
-    if found.collinear and objective.alpha > 0:
-        notes.append(
-            f"{_collinear(found, names)}Only alpha tells their coefficients apart."
-        )
-    return notes
-
-
-def _alarms(
-    ranker: Any, found: Estimate, n_lists: int, names: list[str], covariance: str
-) -> list[str]:
-    """Return what a summary's reader must be warned of."""
-    alarms = []
-    if n_lists == 0:
-        alarms.append("No list tells an order, so there are no standard errors.")
-    if found.collinear and ranker.alpha_ == 0:
-        alarms.append(
-            f"{_collinear(found, names)}Their coefficients are not determined: no "
-            "standard errors. Drop a feature of each, or set alpha above 0."
-        )
-    if found.separating is not None:
-        alarms.append(
-            "Separation: the fit improves for ever as weights grow along a "
-            f"direction of {involved(found.separating, names)}, so no finite optimum "
-            "and no standard errors exist. Set alpha above 0, or drop what tells the "
-            "order with certainty."
-        )
-    elif not found.curved:
-        alarms.append(
-            "The objective is not curved upwards at the coefficients: no standard "
-            "errors. Lower tol, or set alpha above 0."
-        )
-    elif found.step > FAR_FROM_OPTIMUM:
-        inexact = ranker._why_inexact()
-        alarms.append(
-            "The coefficients are not the optimum for these data: it is about "
-            f"{found.step:.2g} standard errors away. "
-            f"{NEARER if inexact is None else inexact.advice}"
-        )
-    if found.silent.any():
-        silent = listing([names[j] for j in np.flatnonzero(found.silent)])
-        alarms.append(
-            f"No clustered standard errors of {silent}: at the coefficients the "
-            "gradient of every single list is 0 in them, as where all rows are "
-            "tied, so that lists do not tell how much estimates would vary."
-        )
-    enough = max(FEW_LISTS, len(names) + 1)
-    if covariance == "clustered" and 0 < n_lists < enough:
-        alarms.append(
-            f"Only {n_lists} lists for {len(names)} coefficients: clustered "
-            f"standard errors are too small, as a rule, below {enough}."
-        )
-    return alarms
-
-
-def _collinear(found: Estimate, names: list[str]) -> str:
-    """Return a sentence on the sums of features that are constant."""
-    sums = [_formula(direction, names) for direction in found.collinear]
-    return f"Collinear features: constant inside every list are {listing(sums)}. "
-
-
-def _formula(direction: Floats, names: list[str]) -> str:
-    """Return a sum of features as text."""
-    used = np.flatnonzero(direction)
-    terms = [f"{direction[j]:+.3g} {names[j]}" for j in used[:LISTED]]
-    return " ".join([*terms, *(["..."] if len(used) > LISTED else [])])
-
-
-def _loss_notes(ranker: Any, objective: LinearObjective) -> list[str]:
-    """Return what the loss and the way of the fit say about the numbers."""
-    loss = objective.loss
-    if loss.model == "pairs" and loss.why_no_likelihood() is not None:
-        return [
-            "Pairs are weighted, so the fit is no likelihood of pairs and has no CLIC; "
-            "composite_log_likelihood counts each pair once."
-        ]
-    inexact = ranker._why_inexact()
-    if inexact is not None:
-        return [inexact.note]
-    blocks = [(block.prepared, block.lists) for block in objective.blocks]
-    return loss.summary_notes(ranker.extra_, blocks)
-
-
-def _criterion(
-    ranker: Any, objective: LinearObjective, found: Estimate, value: float
-) -> tuple[str, float, str | None, float]:
-    """Return name and value of the fit, and name and value of its criterion.
-
-    ``value`` is that of the objective at the coefficients.
-    """
-    loss, coef = objective.loss, ranker.coef_
-    total = float(objective.data.list_weights().sum())
-    # Minus the objective without its penalty, as a sum over lists.
-    fit = total * (0.5 * float((objective.alpha * coef) @ coef) - value)
-    divisor = divisor_of(objective)
-    settled = found.separating is None
-    if loss.model == "pairs":
-        if loss.why_no_likelihood() is not None:
-            return "minus the sum of losses", fit, None, np.nan
-        name = "composite log-likelihood"
-        if not settled:
-            return name, fit, None, np.nan
-        return name, fit, "CLIC", -2.0 * fit + 2.0 * total * found.optimism
-    if divisor is None or loss.why_no_likelihood() is not None:
-        return "minus the sum of losses", fit, None, np.nan
-    constants = (
-        loss.log_constant(block.prepared, block.lists) @ block.factors
-        for block in objective.blocks
-    )
-    likelihood = float(divisor * (fit + total * sum(constants)))
-    if not settled or ranker._why_inexact() is not None:
-        return "log-likelihood", likelihood, None, np.nan
-    return "log-likelihood", likelihood, "AIC", -2.0 * likelihood + 2.0 * found.df
+    clusters: Indices | None,
+) -> Estimate:
+    """Return the covariances of the shown parameters, by solving if there are many."""
+    n_free = int(free.sum())
+    if len(shown) < n_free and not fits_in_memory(objective, n_free):
+        refuse_too_many_solved(n_free, len(shown))
+        shown_names = [names[j] for j in shown]
+        return estimate_some(objective, parameters, free, shown, shown_names, clusters)
+    refuse_too_many(objective, n_free)
+    found = estimate(objective, parameters, free, clusters)
+    if len(shown) == n_free:
+        return found
+    places = np.flatnonzero(np.isin(np.flatnonzero(free), shown))
+    return found.of(places, objective.n_features)

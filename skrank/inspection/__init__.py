@@ -23,8 +23,10 @@ from skrank.inspection._lists_display import ListsDisplay
 from skrank.inspection._metric_display import MetricAtKDisplay
 from skrank.inspection._path_display import RegularizationPathDisplay
 from skrank.inspection._stage_display import StageProbaDisplay
+from skrank.inspection._summarize import summarize
 
 __all__ = [
+    "summarize",
     "describe_lists",
     "explain_scores",
     "quasi_standard_errors",

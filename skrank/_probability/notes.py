@@ -1,0 +1,208 @@
+"""What a summary's reader must know besides its numbers, in words."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skrank._data.checks import LISTED, count_of, listing
+from skrank._data.lists import Floats
+from skrank._fit.diagnostics import involved
+from skrank._fit.objective import LinearObjective
+from skrank._probability.covariance import Estimate
+from skrank._probability.likelihood import divisor_of
+
+FEW_LISTS = 40
+FEW_OF_ONE = 10  # lists that inform a single coefficient
+FAR_FROM_OPTIMUM = 0.1  # standard errors
+NEARER = "Pass the data and weights of fit, lower tol and ftol, or raise max_iter."
+
+
+class Reader(NamedTuple):
+    """A fitted ranker, its objective on the data of the fit, and its estimate.
+
+    ``names`` are those of the parameters of the estimate, ``covariance`` the one that
+    z, p values and intervals use.
+    """
+
+    ranker: Any
+    objective: LinearObjective
+    found: Estimate
+    names: list[str]
+    covariance: str
+
+    def named(self, which: np.ndarray) -> str:
+        """Return the names of some parameters as text."""
+        return listing([self.names[j] for j in np.flatnonzero(which)])
+
+
+def notes_of(reader: Reader, limited: list[str], no_model: str | None) -> list[str]:
+    """Return what a summary's reader must know, without a warning.
+
+    Parameters
+    ----------
+    reader : Reader
+        The fit.
+    limited : list of str
+        Names of parameters that are left out.
+    no_model : str or None
+        Why there are no model-based errors.
+    """
+    ranker, found, notes = reader.ranker, reader.found, []
+    if ranker.alpha_ > 0:
+        notes.append(
+            "alpha > 0: standard errors are around the penalised optimum, which "
+            "is pulled towards 0; so no z and no p values."
+        )
+    if ranker.normalize is not None:
+        part = {"size": "rows", "terms": "terms"}[ranker.normalize]
+        notes.append(f"Each list counts divided by its number of {part}.")
+    if found.counts.n_lists > 0 and found.constant.any():
+        notes.append(f"Constant inside every list: {reader.named(found.constant)}.")
+    if found.collinear and ranker.alpha_ > 0:
+        notes.append(f"{_collinear(reader)}Only alpha tells their coefficients apart.")
+    if np.isnan(found.df):
+        notes.append(
+            "Standard errors were found by solving for each coefficient: no degrees "
+            "of freedom and no criterion; collinear features and separation were not "
+            "looked for."
+        )
+    if limited:
+        notes.append(
+            "At a limit of the model, so left out, without an error: "
+            f"{listing(limited)}."
+        )
+    notes += _loss_notes(reader)
+    if no_model is not None:
+        notes.append(f"No model-based standard errors: {no_model}")
+    return notes
+
+
+def alarms_of(reader: Reader, no_model: str | None) -> list[str]:
+    """Return what a summary's reader must be warned of.
+
+    ``no_model`` is why there are no model-based errors, or None.
+    """
+    ranker, found, counts = reader.ranker, reader.found, reader.found.counts
+    alarms = []
+    if counts.n_lists == 0:
+        alarms.append("No list tells an order, so there are no standard errors.")
+    if found.collinear and ranker.alpha_ == 0:
+        alarms.append(
+            f"{_collinear(reader)}Their coefficients are not determined: no "
+            "standard errors. Drop a feature of each, or set alpha above 0."
+        )
+    if found.separating is not None:
+        alarms.append(
+            "Separation: the fit improves for ever as weights grow along a direction "
+            f"of {involved(found.separating, reader.names)}, so no finite optimum "
+            "and no standard errors exist. Set alpha above 0, or drop what tells the "
+            "order with certainty."
+        )
+    elif not found.curved:
+        alarms.append(
+            "The objective is not curved upwards at the coefficients: no standard "
+            "errors. Lower tol, or set alpha above 0."
+        )
+    elif found.step > FAR_FROM_OPTIMUM:
+        inexact = ranker._why_inexact()
+        alarms.append(
+            "The coefficients are not the optimum for these data: it is about "
+            f"{found.step:.2g} standard errors away. "
+            f"{NEARER if inexact is None else inexact.advice}"
+        )
+    better = "" if no_model is not None else " covariance='model' has them."
+    if found.silent.any():
+        alarms.append(
+            f"No clustered standard errors of {reader.named(found.silent)}: at the "
+            "coefficients the gradient of every single list is 0 in them, as where all "
+            "rows are tied or there is one list, so that lists do not tell how much "
+            f"estimates would vary.{better}"
+        )
+    return alarms + _small_numbers(reader, no_model)
+
+
+def _small_numbers(reader: Reader, no_model: str | None) -> list[str]:
+    """Return warnings of clustered errors that few lists stand behind."""
+    if reader.covariance != "clustered":
+        return []
+    counts, alarms = reader.found.counts, []
+    unit = "lists" if counts.n_clusters == counts.n_lists else "clusters"
+    enough = max(FEW_LISTS, len(reader.names) + 1)
+    if 0 < counts.n_clusters < enough:
+        alarms.append(
+            f"Only {count_of(counts.n_clusters, unit[:-1])} for {len(reader.names)} "
+            "coefficients: clustered standard errors are too small, as a rule, below "
+            f"{enough}."
+        )
+    known = ~np.isnan(np.diag(reader.found.clustered))
+    few = known & (counts.of_parameters < FEW_OF_ONE)
+    if few.any() and counts.n_clusters >= FEW_OF_ONE:
+        advice = "Merge or drop these features, or do not use these errors."
+        if no_model is None:
+            advice = "Use covariance='model'."
+        alarms.append(
+            f"Fewer than {FEW_OF_ONE} {unit} inform each of {reader.named(few)}: "
+            f"their clustered standard errors are far too small. {advice}"
+        )
+    return alarms
+
+
+def _collinear(reader: Reader) -> str:
+    """Return a sentence on the sums of features that are constant."""
+    sums = [_formula(one, reader.names) for one in reader.found.collinear]
+    return f"Collinear features: constant inside every list are {listing(sums)}. "
+
+
+def _formula(direction: Floats, names: list[str]) -> str:
+    """Return a sum of features as text."""
+    used = np.flatnonzero(direction)
+    terms = [f"{direction[j]:+.3g} {names[j]}" for j in used[:LISTED]]
+    return " ".join([*terms, *(["..."] if len(used) > LISTED else [])])
+
+
+def _loss_notes(reader: Reader) -> list[str]:
+    """Return what the loss and the way of the fit say about the numbers."""
+    loss = reader.objective.loss
+    if loss.model == "pairs" and loss.why_no_likelihood() is not None:
+        return [
+            "Pairs are weighted, so the fit is no likelihood of pairs and has no CLIC; "
+            "composite_log_likelihood counts each pair once."
+        ]
+    inexact = reader.ranker._why_inexact()
+    if inexact is not None:
+        return [inexact.note]
+    blocks = [(block.prepared, block.lists) for block in reader.objective.blocks]
+    return loss.summary_notes(reader.ranker.extra_, blocks)
+
+
+def criterion_of(reader: Reader, value: float) -> tuple[str, float, str | None, float]:
+    """Return name and value of the fit, and name and value of its criterion.
+
+    ``value`` is that of the objective at the coefficients.
+    """
+    ranker, objective, found = reader.ranker, reader.objective, reader.found
+    loss, coef = objective.loss, ranker.coef_
+    total = float(objective.data.list_weights().sum())
+    # Minus the objective without its penalty, as a sum over lists.
+    fit = total * (0.5 * float((objective.alpha * coef) @ coef) - value)
+    divisor = divisor_of(objective)
+    settled = found.separating is None and not np.isnan(found.df)
+    if loss.why_no_likelihood() is not None:
+        return "minus the sum of losses", fit, None, np.nan
+    if loss.model == "pairs":
+        name = "composite log-likelihood"
+        if not settled:
+            return name, fit, None, np.nan
+        return name, fit, "CLIC", -2.0 * fit + 2.0 * total * found.optimism
+    if divisor is None:
+        return "minus the sum of losses", fit, None, np.nan
+    constants = (
+        loss.log_constant(block.prepared, block.lists) @ block.factors
+        for block in objective.blocks
+    )
+    likelihood = float(divisor * (fit + total * sum(constants)))
+    if not settled or ranker._why_inexact() is not None:
+        return "log-likelihood", likelihood, None, np.nan
+    return "log-likelihood", likelihood, "AIC", -2.0 * likelihood + 2.0 * found.df
