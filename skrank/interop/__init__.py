@@ -10,6 +10,13 @@ from skrank.interop._paired import from_best_worst, from_pair_counts, from_pairs
 from skrank.interop._ranks import from_ranks
 from skrank.interop._runs import RunRows, from_run
 from skrank.interop._sizes import groups_from_sizes, sizes_from_groups
+from skrank.interop._trec import (
+    read_qrels,
+    read_run,
+    to_run,
+    write_qrels,
+    write_run,
+)
 
 __all__ = [
     "BoosterRanker",
@@ -26,5 +33,10 @@ __all__ = [
     "from_run",
     "groups_from_sizes",
     "read_preflib",
+    "read_qrels",
+    "read_run",
     "sizes_from_groups",
+    "to_run",
+    "write_qrels",
+    "write_run",
 ]

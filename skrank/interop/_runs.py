@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import filterfalse, repeat
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from skrank._data.checks import finite_column
 from skrank._data.grouping import group_rows
 from skrank._data.lists import Floats, Lists
+from skrank.interop._trec import nested_numbers
 
 UNJUDGED = -1  # a grade of trec_eval's for documents that nobody looked at
 
@@ -92,8 +93,8 @@ class RunRows:
 
 
 def from_run(
-    qrels: Mapping[Any, Mapping[Any, float]],
-    run: Mapping[Any, Mapping[Any, float]],
+    qrels: Any,
+    run: Any,
     *,
     complete: bool = False,
 ) -> RunRows:
@@ -104,10 +105,13 @@ def from_run(
 
     Parameters
     ----------
-    qrels : mapping of mappings
-        ``qrels[topic][document]`` is a grade.
-    run : mapping of mappings
-        ``run[topic][document]`` is a score.
+    qrels : mapping of mappings, path, dataframe, or object of ranx or ir_measures
+        ``qrels[topic][document]`` is a grade. A path is a file of TREC's format (see
+        :func:`read_qrels`); a frame has the columns "query_id", "doc_id" and
+        "relevance", or what PyTerrier and ranx call them.
+    run : mapping of mappings, path, dataframe, or object of ranx or ir_measures
+        ``run[topic][document]`` is a score; a frame has "query_id", "doc_id" and
+        "score".
     complete : bool, default=False
         Keep judged topics for which the run has nothing, as trec_eval's option -c.
 
@@ -119,7 +123,7 @@ def from_run(
     Raises
     ------
     TypeError
-        If ``qrels`` or ``run`` are no mappings of mappings, such as data frames.
+        If ``qrels`` or ``run`` are of none of these kinds.
     ValueError
         If no topic is left, or grades or scores are not finite.
 
@@ -138,8 +142,7 @@ def from_run(
     >>> rows.judged
     array([ True, False,  True])
     """
-    _check_mappings(qrels, "qrels")
-    _check_mappings(run, "run")
+    qrels, run = nested_numbers(qrels, "qrels"), nested_numbers(run, "run")
     topics, documents, grades, scores = [], [], [], []
     sizes: list[int] = []  # of each topic: rows that are retrieved, rows that are not
     for topic, judgments in qrels.items():
@@ -178,24 +181,6 @@ def from_run(
         retrieved,
         grade >= 0,
         _objects(documents),
-    )
-
-
-def _check_mappings(value: Any, name: str) -> None:
-    """Raise TypeError for what is no mapping of mappings."""
-    wrong, what = value, name
-    if isinstance(value, Mapping):
-        for topic, inner in value.items():
-            if type(inner) is not dict and not isinstance(inner, Mapping):
-                wrong, what = inner, f"{name}[{topic!r}]"
-                break
-        else:
-            return
-    raise TypeError(
-        f"{what} must be a dictionary, got {type(wrong).__name__}: {name} is {{topic: "
-        "{document: number}}. Of a data frame with a row for each document pass "
-        "{t: dict(zip(rows['document'], rows['number'])) for t, rows in "
-        "frame.groupby('topic')}, with the names of its columns."
     )
 
 

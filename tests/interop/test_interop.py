@@ -71,34 +71,6 @@ def test_a_run_that_cannot_be_scored_is_refused(qrels, run, message):
         from_run(qrels, run)
 
 
-FRAME = pd.DataFrame({"topic": ["q", "q"], "document": ["a", "b"], "number": [1, 0]})
-
-
-@pytest.mark.parametrize(
-    ("qrels", "run", "what"),
-    [
-        (FRAME, FRAME, "qrels must be a dictionary, got DataFrame"),
-        (QRELS, FRAME, "run must be a dictionary, got DataFrame"),
-        (QRELS, [RUN], "run must be a dictionary, got list"),
-        (
-            {"q1": {"a": 1}, "q2": FRAME["number"]},
-            RUN,
-            r"qrels\['q2'\] must be a dictionary, got Series",
-        ),
-    ],
-)
-def test_what_is_no_dictionary_of_dictionaries_is_refused_with_the_recipe(
-    qrels, run, what
-):
-    with pytest.raises(TypeError, match=rf"^{what}.*frame\.groupby\('topic'\)"):
-        from_run(qrels, run)
-    recipe = {
-        t: dict(zip(rows["document"], rows["number"], strict=True))
-        for t, rows in FRAME.groupby("topic")
-    }
-    assert from_run(recipe, recipe).score(ndcg_score) == 1.0
-
-
 @pytest.mark.parametrize(
     "ranks",
     [
