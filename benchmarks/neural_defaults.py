@@ -74,10 +74,26 @@ VARIANTS = {
     "mlp gain, 5 epochs, list, dropout .5": mlp(
         GAIN, **{**LIST, "early_stopping": False, "max_epochs": 5, "dropout": 0.5}
     ),
+    "mlp gain, stop, dropout .5": mlp(GAIN, **{**STOP, "dropout": 0.5}),
+    "mlp gain, stop, 3 networks": mlp(GAIN, **{**STOP, "n_networks": 3}),
+    "mlp gain, stop, dropout .5, 3 networks": mlp(
+        GAIN, **{**STOP, "dropout": 0.5, "n_networks": 3}
+    ),
+    "mlp gain, stop, list, 3 networks": mlp(GAIN, **{**LIST, "n_networks": 3}),
+    "mlp gain, stop, list, dropout .5, 3 networks": mlp(
+        GAIN, **{**LIST, "dropout": 0.5, "n_networks": 3}
+    ),
     "star old defaults": star(**OLD),
     "star stop": star(**STOP),
+    "star stop, dropout .5": star(**{**STOP, "dropout": 0.5}),
     "star stop, list": star(**LIST),
     "star stop, list, dropout .5": star(**{**LIST, "dropout": 0.5}),
+    "star stop, dropout .5, 3 networks": star(
+        **{**STOP, "dropout": 0.5, "n_networks": 3}
+    ),
+    "star stop, list, dropout .5, 3 networks": star(
+        **{**LIST, "dropout": 0.5, "n_networks": 3}
+    ),
     "star stop, list, by ndcg@10": star(**{**LIST, "validation_metric": "ndcg@10"}),
 }
 
@@ -202,6 +218,7 @@ def main():
     parser.add_argument("data")
     parser.add_argument("--cells", type=Path, required=True)
     parser.add_argument("--variants", nargs="*", default=[], help="starts of names")
+    parser.add_argument("--exact", nargs="*", default=[], help="whole names")
     parser.add_argument("--sets", nargs="*", default=None, help="names of data sets")
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
@@ -212,7 +229,7 @@ def main():
     sets = data_sets(options.data)
     wanted = tuple(options.variants)
     for variant in VARIANTS:
-        if not variant.startswith(wanted):
+        if not (wanted and variant.startswith(wanted)) and variant not in options.exact:
             continue
         for name in options.sets or sets:
             if (variant, name) in cells:

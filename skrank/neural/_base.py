@@ -20,13 +20,13 @@ from skrank._data.checks import Integers, finite_column, refuse_masked
 from skrank._data.grouping import group_rows, list_weights
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats, Indices, Lists
+from skrank._data.rollback import keeps_old_state
 from skrank.base import RankerMixin
 from skrank.metrics import ndcg_score
 from skrank.neural._batches import MOST_ROWS, Batch, bounded_parts
 from skrank.neural._callbacks import (
     CallbackSupportMixin,
     FitTasks,
-    keeps_state,
     with_callbacks,
 )
 from skrank.neural._copies import by_content
@@ -106,7 +106,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
     @takes_groups
-    @keeps_state
+    @keeps_old_state
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(

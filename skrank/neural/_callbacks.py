@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
-from functools import wraps
 from typing import Any
 
 try:
@@ -20,22 +19,6 @@ except ImportError:  # scikit-learn 1.8
     def with_callbacks(method: Callable) -> Callable:
         """Return the method as it is."""
         return method
-
-
-def keeps_state(fit: Callable) -> Callable:
-    """Decorate ``fit`` so that one that raises leaves the estimator as it was."""
-
-    @wraps(fit)
-    def kept(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
-        try:
-            return fit(self, *args, **kwargs)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-
-    return kept
 
 
 class FitTasks:
