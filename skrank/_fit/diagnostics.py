@@ -56,6 +56,13 @@ def warn_of_data(name: str, data: FitData) -> None:
         )
 
 
+def warn_of_cost(name: str, data: FitData, loss: Loss) -> None:
+    """Warn, before it starts, of a fit that takes long or much memory."""
+    cost = loss.why_slow(data.y, data.lists)
+    if cost is not None:
+        warn(f"{name}: {cost}")
+
+
 def warn_of_solution(name: str, objective: LinearObjective, solution: Solution) -> None:
     """Warn if the solver stopped early, or numbers left the range that they need."""
     if solution.problem is not None:

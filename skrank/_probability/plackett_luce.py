@@ -6,9 +6,11 @@ likelihood of orders.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.utils import check_random_state
 
 from skrank._data.checks import check_count
@@ -47,7 +49,7 @@ class TopKProba(NamedTuple):
 
 
 @takes_groups
-def stage_proba(ranker, X, y, groups=None):
+def stage_proba(ranker, X, y, groups=None, *, full=False):
     r"""Return the probability of each row's pick, at the stage when it was picked.
 
     .. math::
@@ -66,12 +68,18 @@ def stage_proba(ranker, X, y, groups=None):
         Labels, higher is better.
     groups : array-like of shape (n_rows,), default=None
         One group label a row; None takes the index level "groups" of ``y``.
+    full : bool, default=False
+        Return the whole softmax of each stage: how likely each row that is left is
+        picked next.
 
     Returns
     -------
-    proba : ndarray of shape (n_rows,)
+    proba : ndarray of shape (n_rows,) or list of ndarray
         NaN for rows that are not picked: those of stages beyond ``top_k``, and
-        several rows of a lowest level that is not a stage.
+        several rows of a lowest level that is not a stage. With ``full`` one array
+        of shape (n_stages, n_rows of the list) for each list, in the order of
+        ``list_labels(groups)``; its columns are the rows in the order of ``X``, and
+        rows that are gone have 0.
 
     Raises
     ------
@@ -82,8 +90,7 @@ def stage_proba(ranker, X, y, groups=None):
     data = check_data(ranker, X, y, groups, method="stage_proba")
     lists = data.lists
     stages = loss.prepare(loss.check_labels(data.y, lists), lists)
-    places = stages.level_starts
-    proba = stage_probabilities(data.scores(ranker.coef_), stages.order, places, lists)
+    scores, places = data.scores(ranker.coef_), stages.level_starts
     # A single row that is left is picked, whether or not that is a stage.
     number = np.arange(len(places) - 1)
     counted = number < np.repeat(
@@ -92,6 +99,12 @@ def stage_proba(ranker, X, y, groups=None):
     ends = np.isin(places[1:], lists.offsets) & (np.diff(places) == 1)
     if loss.top_k is None:
         counted |= ends
+    if full:
+        softmaxes = _softmax_of_stages(scores, stages, counted, lists)
+        label_order = data.grouping.label_order()
+        numbers = range(len(lists)) if label_order is None else label_order
+        return [softmaxes[q] for q in numbers]
+    proba = stage_probabilities(scores, stages.order, places, lists)
     proba[stages.order[~np.repeat(counted, np.diff(places))]] = np.nan
     return data.scatter(proba)
 
@@ -247,6 +260,23 @@ def _count_first(
         best = np.argpartition(-keys, k - 1, axis=1)[:, :k]
         found += np.bincount(best.ravel(), minlength=len(scores))
     return found
+
+
+def _softmax_of_stages(
+    scores: Floats, stages: Any, counted: NDArray[np.bool_], lists: Lists
+) -> list[Floats]:
+    """Return for each list the softmax (n_stages, n_rows) of its counted stages."""
+    softmaxes = []
+    for q, start in enumerate(lists.starts):
+        rows = stages.order[start : lists.offsets[q + 1]]
+        ordered = scores[rows]
+        levels = slice(stages.level_offsets[q], stages.level_offsets[q + 1])
+        begins = stages.level_starts[:-1][levels][counted[levels]] - start
+        proba = np.zeros((len(begins), len(rows)))
+        for stage, begin in enumerate(begins):
+            proba[stage, rows[begin:] - start] = softmax(ordered[begin:])
+        softmaxes.append(proba)
+    return softmaxes
 
 
 def stage_probabilities(

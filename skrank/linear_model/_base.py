@@ -16,7 +16,12 @@ from skrank._data.groups import takes_groups
 from skrank._data.rollback import keeps_old_state
 from skrank._fit.blocks import linear_scores
 from skrank._fit.data import FitData, check_data, check_features
-from skrank._fit.diagnostics import warn_of_data, warn_of_growth, warn_of_solution
+from skrank._fit.diagnostics import (
+    warn_of_cost,
+    warn_of_data,
+    warn_of_growth,
+    warn_of_solution,
+)
 from skrank._fit.features import constant_features
 from skrank._fit.lbfgs import minimize_by_smoothing, minimize_lbfgs
 from skrank._fit.objective import LinearObjective
@@ -118,7 +123,8 @@ class BaseLinearRanker(RankerMixin, BaseEstimator):
         ConvergenceWarning
             If the solver stops early.
         UserWarning
-            If lists or features cannot rank (of some features among others not in
+            If the fit will take long or much memory, said before it starts; if lists
+            or features cannot rank (of some features among others not in
             the parts of a cross-validation), or scores underflow; if ``alpha`` is 0
             and no finite weights are best, since all pairs are in order, or some are
             in a direction that puts none out of order. Such directions are looked for
@@ -131,6 +137,8 @@ class BaseLinearRanker(RankerMixin, BaseEstimator):
         self.alpha_ = penalty_by_rule(data) if self.alpha == "auto" else self.alpha
         loss = self._loss()
         data = replace(data, y=loss.check_labels(data.y, data.lists))
+        if self._why_inexact() is None:
+            warn_of_cost(name, data, loss)
         objective = self._objective(data, loss)
         with objective.running():
             solution = self._solve(objective, self._start(objective))

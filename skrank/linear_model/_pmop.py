@@ -43,11 +43,13 @@ class PMOPRanker(BaseLinearRanker):
     potential : {"arithmetic", "geometric"}, default="arithmetic"
         Weight of a subset of rows. "arithmetic": the mean of ``exp(score)``, so that
         one strong row is enough (PMOP-FD); linear time. "geometric": ``exp`` of the
-        mean score. The same ``alpha`` is much stronger for it in long lists.
+        mean score, which is our reading of [1]_. The same ``alpha`` is much stronger
+        for it in long lists.
     inference : {"exact", "gibbs", "metropolis"}, default="exact"
         How the sum over subsets is done. "exact": all of them. With "geometric" also
         by Markov chains that start at the levels, in time linear in a list's length:
-        "gibbs" (PMOP-Gibbs of [1]_) or "metropolis" (PMOP-MH). These climb by drawn
+        "gibbs" (PMOP-Gibbs of [1]_) or "metropolis" (PMOP-MH, whose proposal to take
+        one row in or out is our reading). These climb by drawn
         gradients for ``max_iter`` passes over the data, without a look at ``tol`` and
         ``ftol``, and take the mean of the weights over the last quarter.
     max_tie_size : int, default=None
@@ -56,7 +58,8 @@ class PMOPRanker(BaseLinearRanker):
         as are tied in the data.
     n_steps : int, default=1
         Sweeps of a chain for one draw of the gradient, each of as many moves as rows
-        are left. More make the bias of short chains smaller; [1]_ takes 1 to 3.
+        are left. More make the bias of short chains smaller; [1]_ takes 1 to 3
+        samples, each of which we read as a sweep.
     learning_rate : float, default=0.1
         Length of the steps along drawn gradients, as in [1]_. Suits features of unit
         variance.
@@ -120,7 +123,8 @@ class PMOPRanker(BaseLinearRanker):
     >>> ranker.score(X, y, groups)
     1.0
 
-    The settings of [1]_ are the defaults with chains:
+    By chains, with one update a pass over all lists. That is a choice of ours: [1]_
+    updates after each list, as ``batch_size=1`` does, and stops after 1,000 updates.
 
     >>> ranker = PMOPRanker("geometric", "gibbs", random_state=0).fit(X, y, groups)
     >>> ranker.n_iter_

@@ -12,6 +12,11 @@ from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank._kernels.sampling import ordered_partitions
 from skrank._kernels.subsets_geometric import geometric
 
+# About the time of the exact sums over subsets, for each row and each size, or pair of
+# sizes, of what a stage takes; and what is worth a warning before a fit.
+SECONDS_A_CELL, SECONDS_A_SIZE = 5e-10, 8e-8
+SLOW_SECONDS, LARGE_BYTES = 2.0, 2**30
+
 
 class Partitions(NamedTuple):
     """The levels of each list, and the lists in order of size."""
@@ -86,6 +91,45 @@ def size_weights(longest: int, max_tie_size: int | None = None) -> Floats:
     if max_tie_size is not None:
         weights[max_tie_size + 1 :] = -np.inf
     return weights
+
+
+def why_slow(levels: Levels, lists: Lists, largest: int, advice: str) -> str | None:
+    """Return what the sums over subsets of up to ``largest`` rows cost, if it is much.
+
+    Parameters
+    ----------
+    levels : Levels
+        The levels of the lists.
+    lists : Lists
+        The lists.
+    largest : int
+        Largest number of rows that a stage can take.
+    advice : str
+        What to do about it.
+
+    Returns
+    -------
+    message : str or None
+        None where an evaluation is a matter of a second and of moderate memory.
+    """
+    n = lists.sizes.astype(np.float64)
+    size = np.minimum(n, largest)
+    seconds = float(np.sum(n * size * (SECONDS_A_CELL * size + SECONDS_A_SIZE)))
+    cells = 3.0 * size * levels.n_levels + (n + 1.0) * (np.minimum(size, n / 2) + 3.0)
+    n_bytes = 8.0 * float(cells.max())
+    if seconds < SLOW_SECONDS and n_bytes < LARGE_BYTES:
+        return None
+    return (
+        f"each evaluation of the objective takes about {_plain(seconds)} s and "
+        f"{_plain(n_bytes / 2**30)} GiB, and a fit takes some tens of them: the sums "
+        f"over subsets of up to {int(size.max()):,} of {int(n.max()):,} rows need time "
+        f"in proportion to n D min(n, D). {advice}"
+    )
+
+
+def _plain(number: float) -> str:
+    """Return a number of at least 10 without decimals, else with two digits."""
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
 
 
 def check_tie_size(name: str, max_tie_size: Any, y: Floats, lists: Lists) -> None:

@@ -48,6 +48,11 @@ class PartitionSampler(BaseEstimator):
     or out, by Gibbs' rule or by that of Metropolis. For many sweeps the mean of draws
     is the exact gradient; for few it is the contrastive divergence.
 
+    Two readings of [1]_, whose text leaves them open: a "sample" is a sweep, so that
+    the cost of a draw is linear in the rows of a list; and Metropolis proposes to take
+    one row, drawn at random, in or out, a proposal that is symmetric. In trials with
+    four rows it mixes as well as a choice between growing and shrinking.
+
     Parameters
     ----------
     rule : {"gibbs", "metropolis"}, default="gibbs"

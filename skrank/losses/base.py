@@ -187,6 +187,10 @@ class Loss(BaseEstimator):
         """
         return np.abs(extra) < self.extra_limit
 
+    def why_slow(self, y: Floats, lists: Lists) -> str | None:
+        """Return what a fit will cost, and what to do, where it costs much; or None."""
+        return None
+
     def why_unbounded(self, prepared: Sequence[Any]) -> str | None:
         """Return why extra parameters have no finite best value, or None."""
         return None

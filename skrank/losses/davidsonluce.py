@@ -16,6 +16,7 @@ from skrank.losses._partition import (
     check_tie_size,
     geometric_likelihood,
     size_weights,
+    why_slow,
 )
 from skrank.losses._tie_growth import rows_of_stages, sizes_that_grow
 from skrank.losses.base import Loss
@@ -127,6 +128,21 @@ class DavidsonLuce(Loss):
     def n_terms(self, prepared: Partitions, lists: Lists) -> Floats:
         """Return the number of stages of each list: of its levels."""
         return prepared.levels.n_levels.astype(np.float64)
+
+    def why_slow(self, y: Floats, lists: Lists) -> str | None:
+        """Return what the sums over subsets cost, where it is much, or None."""
+        levels = Levels(y, lists)
+        largest = int(levels.sizes.max())
+        if self.tie_weights == "slope":
+            largest = int(self.max_tie_size or lists.sizes.max())
+        return why_slow(
+            levels,
+            lists,
+            largest,
+            "Cut levels of so many tied rows, set max_tie_size with "
+            "tie_weights='slope', or use PMOPRanker(), whose potential='arithmetic' "
+            "takes linear time.",
+        )
 
     def subset_model(self, extra: Floats, longest: int) -> SubsetModel:
         """Return the model of a stage that takes some of at most ``longest`` rows."""

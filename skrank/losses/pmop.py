@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from skrank._data.checks import check_choice
-from skrank._data.lists import Floats, Indices, Lists
+from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank._kernels.subsets_arithmetic import arithmetic
 from skrank.losses._partition import (
     Partitions,
@@ -17,6 +17,7 @@ from skrank.losses._partition import (
     check_tie_size,
     geometric_likelihood,
     size_weights,
+    why_slow,
 )
 from skrank.losses.base import Loss
 
@@ -59,6 +60,10 @@ class PMOP(Loss):
     over subsets is exact, in time :math:`n D \min(n, D)` for n rows and D the
     ``max_tie_size``. It is convex. Without ties it is not Plackett-Luce, unless
     ``max_tie_size=1``.
+
+    That the general potential is the geometric mean is our reading: the display is
+    missing from the text that we had, which says that the gradient compares feature
+    means of the chosen subset and of a sampled one, and no other potential does that.
 
     Parameters
     ----------
@@ -136,6 +141,18 @@ class PMOP(Loss):
         if self.potential == "arithmetic":
             return _visit(scores, prepared, direction)[1]
         return super().hessian_product(scores, prepared, lists, direction)
+
+    def why_slow(self, y: Floats, lists: Lists) -> str | None:
+        """Return what the sums over subsets cost, where it is much, or None."""
+        if self.potential == "arithmetic":
+            return None
+        return why_slow(
+            Levels(y, lists),
+            lists,
+            int(self.max_tie_size or lists.sizes.max()),
+            "Set max_tie_size, use potential='arithmetic', or chains: "
+            "PMOPRanker('geometric', inference='gibbs').",
+        )
 
     def subset_model(self, extra: Floats, longest: int) -> SubsetModel:
         """Return the model of a stage that takes some of at most ``longest`` rows."""

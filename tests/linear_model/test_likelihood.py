@@ -335,3 +335,29 @@ def test_losses_give_the_same_values_as_the_methods():
         pairs = ranker.composite_log_likelihood(X, y, groups, average="mean")
     assert mean == pytest.approx(-ListMLE()(scores, y, groups), rel=1e-13)
     assert pairs == pytest.approx(-RankNet()(scores, y, groups), rel=1e-13)
+
+
+@pytest.mark.parametrize("top_k", [None, 2])
+@pytest.mark.parametrize("n_grades", [3, 100])
+def test_full_stages_are_the_softmax_over_the_rows_that_are_left(top_k, n_grades):
+    X, y, groups = data(n_grades=n_grades)
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y, groups = X[order], y[order], groups[order]
+    ranker = ListMLERanker(top_k=top_k).fit(X, y, groups)
+    scores = ranker.predict(X)
+    full = ranker.stage_proba(X, y, groups, full=True)
+    picked = ranker.stage_proba(X, y, groups)
+    for label, proba in zip(list_labels(groups), full, strict=True):
+        rows = np.flatnonzero(groups == label)
+        s, labels = scores[rows], y[rows]
+        levels = np.unique(labels)[::-1][: len(proba)]
+        assert proba.shape == (len(levels), len(rows))
+        for stage, level in zip(proba, levels, strict=True):
+            left = labels <= level
+            expected = np.where(left, np.exp(s), 0) / np.exp(s)[left].sum()
+            np.testing.assert_allclose(stage, expected, rtol=1e-12)
+            # What the short form tells is the softmax at the rows that were picked.
+            at = labels == level
+            np.testing.assert_allclose(stage[at], picked[rows][at], rtol=1e-12)
+        beyond = ~np.isin(labels, levels)
+        assert np.isnan(picked[rows][beyond]).all()
