@@ -11,8 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 import skrank
@@ -23,7 +21,6 @@ from skrank._cli.paper import TITLE, feature_sets, paper_rankers, protocol, run_
 from skrank._cli.paper_tables import print_names, print_paper
 from skrank._cli.rankers import compared, made, shown
 from skrank._cli.tables import (
-    RANDOM_ORDER,
     WIDTH,
     describe,
     note,
@@ -33,13 +30,13 @@ from skrank._cli.tables import (
     print_table,
     say,
 )
+from skrank._cli.yardsticks import POINTWISE, yardsticks
 from skrank.metrics._registry import named_scorer
 from skrank.model_selection._comparison import Fold, compare
 from skrank.model_selection._named_metrics import Metric, list_metric
 from skrank.preprocessing import SecondOrderFeatures
 
 COLUMNS = ("err", "ndcg@1", "ndcg@5", "ndcg@10")
-POINTWISE = "Ridge() pointwise"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -148,6 +145,11 @@ def _n_training_rows(fold: Fold) -> int:
     return len(fold.train.y if fold.train_rows is None else fold.train_rows)
 
 
+def _n_training_lists(fold: Fold) -> int:
+    rows = slice(None) if fold.train_rows is None else fold.train_rows
+    return len(np.unique(fold.train.groups[rows]))
+
+
 def _begin(args: argparse.Namespace, title: str, lines: dict[str, str]) -> None:
     """Print what is about to be done."""
     lines["Fits"] += f"; budget: {args.budget:g} s a row (--budget)"
@@ -163,7 +165,9 @@ def _run_comparison(
     metrics: dict[str, Metric],
 ) -> None:
     """Compare every linear ranker of the package, and print one table."""
+    n_lists = min(map(_n_training_lists, folds))
     rankers = _rankers(args.alpha, args.n_jobs, args.seed)
+    rankers |= yardsticks(args.sparse, n_lists, args.n_jobs, args.seed)
     transformer = StandardScaler(copy=False, with_mean=not args.sparse)
     if args.no_standardize:
         transformer = None
@@ -231,7 +235,7 @@ def _run_experiment(
 
 
 def _rankers(alpha: float | None, n_jobs: int, seed: int) -> dict[str, Any]:
-    """Return the package's rankers in the settings to compare, and two yardsticks."""
+    """Return the package's rankers in the settings to compare."""
     rankers: dict[str, Any] = {}
     common: dict[str, Any] = {"n_jobs": n_jobs, "random_state": seed}
     if alpha is not None:
@@ -240,9 +244,6 @@ def _rankers(alpha: float | None, n_jobs: int, seed: int) -> dict[str, Any]:
         ranker = getattr(linear_model, name)
         for settings in compared(name, ranker):
             rankers[shown(name, settings)] = made(ranker, settings, **common)
-    rankers[POINTWISE] = Ridge(random_state=seed)
-    # A constant score ties all rows, and ties count by their average over orders.
-    rankers[RANDOM_ORDER] = DummyRegressor()
     return rankers
 
 

@@ -14,8 +14,10 @@ from skrank.metrics._registry import METRICS, plain_name
 from skrank.model_selection._comparison import one_line
 
 DESCRIPTION = """\
-Fit every linear ranker of skrank, and a pointwise ridge regression, to the same
-lists and print how well each ranks lists that it has not seen, best first.
+Fit every linear ranker of skrank, ranking_pipeline() and pointwise regressions, on
+features of all rows and on features scaled by list, to the same lists and print how
+well each ranks lists that it has not seen, best first. With LightGBM installed, its
+ranker too.
 
 Without TRAIN it does so on data drawn from a model, half of the lists for training
 and half for the test. TRAIN and FILE are LETOR files (svmlight text with qid, plain

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from skrank import linear_model
+from skrank import linear_model, ranking_pipeline
 from skrank._cli.main import main
 from skrank._cli.rankers import COMPARED, compared
+from skrank._cli.tables import RANDOM_ORDER
+from skrank._cli.yardsticks import BOOSTED, PIPELINE, SCALED, yardsticks
 from skrank.datasets import load_letor, make_ranking
 from skrank.linear_model import LinearRanker, RankNetRanker
 from skrank.metrics import (
@@ -25,6 +28,7 @@ from skrank.metrics import (
     pairwise_accuracy_score,
 )
 from skrank.model_selection import QueryKFold
+from skrank.preprocessing import QueryScaler
 
 
 def write_letor(path, X, y, groups):
@@ -94,7 +98,9 @@ def test_without_arguments_every_declared_setting_has_a_row_of_numbers(tmp_path)
     out, err = process.communicate()
     assert process.returncode == 0
     rows = table(out)
-    assert len(rows) == len(declared()) + 2
+    others = yardsticks(sparse=False, n_lists=50, n_jobs=1, seed=0)
+    assert len(rows) == len(declared()) + len(others)
+    assert all("-" not in rows[name] for name in others if name != RANDOM_ORDER)
     assert 'ListMLERanker(ties="order", stage_weights="position")' in rows  # p-ListMLE
     for name, settings in declared():
         values = [
@@ -153,9 +159,17 @@ def test_numbers_equal_a_hand_written_loop_over_two_files(run, files, standardiz
         run(files[0], "--test", files[1], "--metric", "pairwise_accuracy", *options)
     )
     largest = max(y.max(), y_test.max())
+    by_list = QueryScaler()
+    Z = by_list.fit_transform(X, groups=g)
+    Z_test = by_list.transform(X_test, groups=g_test)
+    with config_context(enable_metadata_routing=True):
+        pipeline = ranking_pipeline().fit(X, y, groups=g)
+        piped = pipeline.predict(X_test, groups=g_test)
     for name, scores in (
         ("RankNetRanker()", RankNetRanker().fit(X, y, g).predict(X_test)),
         ("Ridge() pointwise", Ridge().fit(X, y).predict(X_test)),
+        (SCALED, Ridge().fit(Z, y).predict(Z_test)),
+        (PIPELINE, piped),
     ):
         expected = [
             err_score(y_test, scores, g_test, max_grade=largest),
@@ -192,7 +206,9 @@ def test_sparse_features_give_the_same_rankings(run, files):
     linear = 'RankSVMRanker(hinge="linear")'
     ours, theirs = (np.array(cells.pop(linear)[:4], float) for cells in (sparse, dense))
     np.testing.assert_allclose(ours, theirs, atol=0.03)
-    for name in dense:
+    # Scaling by list would fill zeros.
+    assert dense.keys() - sparse.keys() == {SCALED, f"{SCALED}, tuned", PIPELINE}
+    for name in sparse.keys() - {BOOSTED}:  # whose bins depend on centring
         assert sparse[name][:4] == dense[name][:4]
 
 
