@@ -168,8 +168,7 @@ def summarize_fit(
     alarms = alarms_of(reader, reason)
     for alarm in alarms:
         warn(f"{type(ranker).__name__}.summary: {alarm}")
-    limited = [names[j] for j in np.flatnonzero(~free)]
-    notes = notes_of(reader, limited, reason)
+    notes = notes_of(reader, [names[j] for j in np.flatnonzero(~free)], reason)
     fit_name, value, name, criterion = criterion_of(reader, objective(parameters)[0])
     return FitSummary(
         ranker=type(ranker).__name__,

@@ -5,22 +5,19 @@ from __future__ import annotations
 from numbers import Real
 
 import numpy as np
-import sklearn
 from sklearn import config_context
-from sklearn.base import _fit_context, clone
+from sklearn.base import _fit_context
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
-    process_routing,
 )
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
     _num_samples,
     check_is_fitted,
-    has_fit_parameter,
 )
 
 from skrank._data.checks import Integers, finite_column
@@ -28,6 +25,12 @@ from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, groups_on_index, takes_groups
 from skrank._data.ranks import rank_within
 from skrank.base import RankerMixin
+from skrank.ensemble._members import (
+    fitted_member,
+    member_arguments,
+    member_names,
+    missing_groups_of_predict,
+)
 from skrank.metrics import ndcg_score
 from skrank.preprocessing import QueryScaler
 
@@ -264,18 +267,23 @@ class FusionRanker(RankerMixin, _BaseComposition):
             missing or do not fit, a member takes no ``sample_weight`` that is given,
             or what members raise.
         """
-        names = self._checked_names()
+        self._validate_names(member_names(self.estimators))
         groups = find_groups(y, groups, f"{type(self).__name__}.fit")
         group_rows(groups, _num_samples(X))
-        arguments = self._arguments("fit", groups, sample_weight)
+        arguments = member_arguments(self, "fit", groups, sample_weight)
         with config_context(enable_metadata_routing=True):
             self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-                delayed(_fitted)(member, X, y, arguments[name])
+                delayed(fitted_member)(member, X, y, arguments[name])
                 for name, member in self.estimators
             )
-        self._mean(np.zeros((1, len(names))))  # checks the weights
+        self._mean(np.zeros((1, len(self.estimators))))  # checks the weights
         self.named_estimators_ = Bunch(
-            **dict(zip(names, self.estimators_, strict=True))
+            **dict(
+                (name, fitted)
+                for (name, _), fitted in zip(
+                    self.estimators, self.estimators_, strict=True
+                )
+            )
         )
         if hasattr(self.estimators_[0], "feature_names_in_"):
             self.feature_names_in_ = self.estimators_[0].feature_names_in_
@@ -318,7 +326,9 @@ class FusionRanker(RankerMixin, _BaseComposition):
             scores = self._scores_of_members(X, groups)
             return self._mean(_over(scores, self.deviations_))
         name = f"{type(self).__name__}.predict"
-        groups = find_groups(X, groups, name, name="X", explain=_missing_groups_message)
+        groups = find_groups(
+            X, groups, name, name="X", explain=missing_groups_of_predict
+        )
         grouping = group_rows(groups, _num_samples(X))
         scores = self._scores_of_members(X, groups)
         if self.method == "scores":
@@ -361,49 +371,9 @@ class FusionRanker(RankerMixin, _BaseComposition):
         # Without an index, so that the metric does not compare it once more.
         return ndcg_score(np.asanyarray(y), scores, groups, sample_weight=sample_weight)
 
-    def _checked_names(self):
-        """Return the names of the members, or raise."""
-        if not self.estimators or not all(
-            isinstance(pair, tuple | list) and len(pair) == 2
-            for pair in self.estimators
-        ):
-            raise ValueError(
-                "estimators must be a list of at least one (name, estimator) pair, got "
-                f"{self.estimators!r}."
-            )
-        names = [name for name, _ in self.estimators]
-        self._validate_names(names)
-        for name, member in self.estimators:
-            if not (hasattr(member, "fit") and hasattr(member, "predict")):
-                raise ValueError(
-                    f"member {name!r} has no fit and predict, got {member!r}."
-                )
-        return names
-
-    def _arguments(self, method, groups, sample_weight=None):
-        """Return what each member's method gets, by the member's name."""
-        given = {"groups": groups} if groups is not None else {}
-        routed = sklearn.get_config()["enable_metadata_routing"]
-        if routed and sample_weight is not None:
-            given["sample_weight"] = sample_weight
-        with config_context(enable_metadata_routing=True):
-            routing = process_routing(self, method, **given)
-        names = [name for name, _ in self.estimators]
-        arguments = {name: dict(routing[name][method]) for name in names}
-        if sample_weight is not None and not routed:
-            for name, member in self.estimators:
-                if not has_fit_parameter(member, "sample_weight"):
-                    raise ValueError(
-                        f"member {name!r} takes no sample_weight in fit. Leave it out, "
-                        "or say who gets it with metadata routing and "
-                        "set_fit_request."
-                    )
-                arguments[name]["sample_weight"] = sample_weight
-        return arguments
-
     def _scores_of_members(self, X, groups):
         """Return what members predict, (n_rows, n_members)."""
-        arguments = self._arguments("predict", groups)
+        arguments = member_arguments(self, "predict", groups)
         columns = []
         with config_context(enable_metadata_routing=True):
             for (name, _), member in zip(
@@ -414,23 +384,8 @@ class FusionRanker(RankerMixin, _BaseComposition):
         return np.column_stack(columns)
 
 
-def _fitted(member, X, y, arguments):
-    """Return a copy of a member, fitted."""
-    return clone(member).fit(X, y, **arguments)
-
-
 def _over(columns, deviations):
     """Return columns over the deviation of each; those of 0 do not count."""
     return columns * np.where(
         deviations > 0, 1.0 / np.where(deviations > 0, deviations, 1.0), 0.0
-    )
-
-
-def _missing_groups_message(caller):
-    """Explain how groups reach predict."""
-    return (
-        f"{caller} needs to know which rows form a list, and no groups were given. "
-        "Pass groups=, one label per row, also to the predict of a pipeline with "
-        "metadata routing on, or give a pandas X with an index level named 'groups', "
-        "as searches and cross_val_predict need. method='scaled' needs no groups."
     )

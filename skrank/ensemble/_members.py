@@ -1,0 +1,69 @@
+"""The members of an ensemble: their names, and what each of their methods gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sklearn
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import has_fit_parameter
+
+
+def member_names(estimators: Any) -> list[str]:
+    """Return the names of the members, or raise for what are no members."""
+    if not estimators or not all(
+        isinstance(pair, tuple | list) and len(pair) == 2 for pair in estimators
+    ):
+        raise ValueError(
+            "estimators must be a list of at least one (name, estimator) pair, got "
+            f"{estimators!r}."
+        )
+    for name, member in estimators:
+        if not (hasattr(member, "fit") and hasattr(member, "predict")):
+            raise ValueError(f"member {name!r} has no fit and predict, got {member!r}.")
+    return [name for name, _ in estimators]
+
+
+def member_arguments(
+    ensemble: Any, method: str, groups: Any, sample_weight: Any = None
+) -> dict[str, dict[str, Any]]:
+    """Return what each member's method gets, by the member's name.
+
+    Members whose routing asks for groups get them, whether or not routing is on.
+    """
+    given = {"groups": groups} if groups is not None else {}
+    routed = sklearn.get_config()["enable_metadata_routing"]
+    if routed and sample_weight is not None:
+        given["sample_weight"] = sample_weight
+    with config_context(enable_metadata_routing=True):
+        routing = process_routing(ensemble, method, **given)
+    members: Sequence[tuple[str, Any]] = ensemble.estimators
+    arguments = {name: dict(routing[name][method]) for name, _ in members}
+    if sample_weight is None or routed:
+        return arguments
+    for name, member in members:
+        if not has_fit_parameter(member, "sample_weight"):
+            raise ValueError(
+                f"member {name!r} takes no sample_weight in fit. Leave it out, or say "
+                "who gets it with metadata routing and set_fit_request."
+            )
+        arguments[name]["sample_weight"] = sample_weight
+    return arguments
+
+
+def fitted_member(member: Any, X: Any, y: Any, arguments: dict[str, Any]) -> Any:
+    """Return a copy of a member, fitted."""
+    return clone(member).fit(X, y, **arguments)
+
+
+def missing_groups_of_predict(caller: str) -> str:
+    """Explain how groups reach predict."""
+    return (
+        f"{caller} needs to know which rows form a list, and no groups were given. "
+        "Pass groups=, one label per row, also to the predict of a pipeline with "
+        "metadata routing on, or give a pandas X with an index level named 'groups', "
+        "as searches and cross_val_predict need. method='scaled' needs no groups."
+    )
