@@ -1,5 +1,6 @@
 """Fixtures that more than one file of tests uses."""
 
+import json
 import os
 from pathlib import Path
 
@@ -15,6 +16,27 @@ def shared():
     if not folder.is_dir():
         pytest.skip(f"no reference data at {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def reference():
+    """Return the folder of reference data that comes with the tests."""
+    return Path(__file__).resolve().parent / "data"
+
+
+@pytest.fixture(scope="session")
+def worked_numbers(reference):
+    """Return losses, metrics and fits worked out without skrank."""
+    return json.loads((reference / "worked_numbers.json").read_text())
+
+
+@pytest.fixture(scope="session", params=["pyltr", "others too"])
+def published_values(request, reference):
+    """Return values of metrics that other projects assert in their tests."""
+    if request.param == "pyltr":
+        return json.loads((reference / "pyltr_values.json").read_text())
+    folder = request.getfixturevalue("shared") / "data/expected_values"
+    return json.loads((folder / "metrics.json").read_text())
 
 
 @pytest.fixture(scope="session")

@@ -143,7 +143,7 @@ def test_a_search_equals_the_loop(data, way, ranker, n_jobs):
     assert score == pytest.approx(ndcg_score(y, best(X), groups))
 
 
-def test_t59_groups_of_the_fold_reach_fit_and_score(data, way):
+def test_groups_of_the_fold_reach_fit_and_score(data, way):
     X, y = np.array([[1.0, 2], [3, 4], [5, 6], [7, 8]]), np.array([1, 2, 3, 4])
     groups = np.array(["a", "a", "b", "b"])
     search = GridSearchCV(Recorder(), {"alpha": [1.0]}, cv=way.cv(2), refit=False)

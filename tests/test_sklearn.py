@@ -105,7 +105,7 @@ def test_the_copy_of_a_ranker_is_unfitted_and_fits_alike(ranker, data):
 @pytest.mark.parametrize(
     "copied", [copy.deepcopy, lambda fitted: pickle.loads(pickle.dumps(fitted))]
 )
-def test_t73_a_pickled_or_deepcopied_ranker_predicts_the_same(ranker, data, copied):
+def test_a_pickled_or_deepcopied_ranker_predicts_the_same(ranker, data, copied):
     fitted = ranker().fit(*data)
     np.testing.assert_array_equal(
         copied(fitted).predict(data[0]), fitted.predict(data[0])
@@ -125,7 +125,7 @@ def test_the_html_of_a_generic_ranker_shows_its_loss():
 
 
 @pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
-def test_t73_names_of_features_are_kept_and_their_order_is_held(ranker, data, library):
+def test_names_of_features_are_kept_and_their_order_is_held(ranker, data, library):
     X, y, groups = data
     named = frame(library, X)
     fitted = ranker().fit(named, y, groups)
@@ -180,7 +180,7 @@ SPARSE = {
 
 @pytest.mark.parametrize("kind", SPARSE)
 @pytest.mark.parametrize("together", [True, False], ids=["together", "shuffled"])
-def test_t72_sparse_equals_dense(ranker, data, kind, together):
+def test_sparse_equals_dense(ranker, data, kind, together):
     X, y, groups = data
     X = np.where(X > 0.3, X, 0.0)
     if not together:
@@ -191,7 +191,7 @@ def test_t72_sparse_equals_dense(ranker, data, kind, together):
     np.testing.assert_allclose(fitted.predict(SPARSE[kind](X)), X @ fitted.coef_)
 
 
-def test_t72_a_hundred_thousand_sparse_columns_are_never_made_dense(ranker):
+def test_a_hundred_thousand_sparse_columns_are_never_made_dense(ranker):
     rng = np.random.default_rng(0)
     n_rows, n_features = 3000, 100_000
     cells = rng.integers(n_rows, size=60_000), rng.integers(n_features, size=60_000)
@@ -210,7 +210,7 @@ def test_t72_a_hundred_thousand_sparse_columns_are_never_made_dense(ranker):
     assert peak < 100 * 8 * n_features
 
 
-def test_t72_float32_gives_the_weights_of_the_same_numbers_in_float64(ranker, data):
+def test_float32_gives_the_weights_of_the_same_numbers_in_float64(ranker, data):
     X, y, groups = data
     single = X.astype(np.float32)
     fitted = ranker(**EXACT).fit(single, y, groups)
@@ -219,7 +219,7 @@ def test_t72_float32_gives_the_weights_of_the_same_numbers_in_float64(ranker, da
     assert fitted.coef_.dtype == fitted.predict(single).dtype == np.float64
 
 
-def test_t73_neither_row_order_nor_column_order_matters(ranker, data):
+def test_neither_row_order_nor_column_order_matters(ranker, data):
     X, y, groups = data
     plain = ranker(**EXACT).fit(X, y, groups)
     rng = np.random.default_rng(0)
@@ -228,7 +228,7 @@ def test_t73_neither_row_order_nor_column_order_matters(ranker, data):
     np.testing.assert_allclose(other.coef_, plain.coef_[columns], **NEAR)
 
 
-def test_t73_searches_in_two_processes_read_memory_maps(ranker, data, tmp_path):
+def test_searches_in_two_processes_read_memory_maps(ranker, data, tmp_path):
     X, y, groups = data
     grid = {"alpha": [0.01, 1.0]}
     indexed = with_groups(y, groups)
@@ -245,7 +245,7 @@ def test_t73_searches_in_two_processes_read_memory_maps(ranker, data, tmp_path):
     )
 
 
-def test_t73_arrays_dumped_by_joblib_fit_read_only(ranker, data, tmp_path):
+def test_arrays_dumped_by_joblib_fit_read_only(ranker, data, tmp_path):
     joblib.dump(data, tmp_path / "data")
     mapped = joblib.load(tmp_path / "data", mmap_mode="r")
     assert not mapped[0].flags.writeable

@@ -192,7 +192,7 @@ def test_rows_that_are_together_stay_where_they_are(dtype):
     assert grouping.labels.tolist() == np.array([3, 1, 2]).astype(dtype).tolist()
 
 
-def test_t50_relabelled_or_shuffled_groups_are_the_same_lists():
+def test_relabelled_or_shuffled_groups_are_the_same_lists():
     labels = np.array([3, 3, 1, 1, 1, 2])
     lists = set(map(tuple, as_sets(labels).values()))
     assert lists == {(0, 1), (2, 3, 4), (5,)}
@@ -231,7 +231,7 @@ def test_t50_relabelled_or_shuffled_groups_are_the_same_lists():
     ],
     ids=repr,
 )
-def test_t67_missing_labels_raise_with_their_number(labels, missing):
+def test_missing_labels_raise_with_their_number(labels, missing):
     with pytest.raises(ValueError, match=f"groups has {missing} missing value"):
         group_rows(labels)
 
@@ -300,7 +300,7 @@ def test_categories_that_miss_rows_raise(groups, message):
         group_rows(groups, 7)
 
 
-def test_t67_strings_floats_dates_and_tuples_are_labels():
+def test_strings_floats_dates_and_tuples_are_labels():
     assert as_sets(["q1", "q1", "q2"]) == {"q1": [0, 1], "q2": [2]}
     assert as_sets([1.0, 1.0, 2.0]) == {1.0: [0, 1], 2.0: [2]}
     days = [datetime(2020, 1, 1), datetime(2020, 1, 1), datetime(2020, 1, 2)]
@@ -496,7 +496,7 @@ def test_missing_and_miscounted_groups_beside_an_index_get_their_own_message():
 
 
 @pytest.mark.parametrize("y", [[1, 2, 3, 4, 5], np.arange(5), pd.Series(range(5))])
-def test_t68_missing_groups_raise_instead_of_making_one_list(y):
+def test_missing_groups_raise_instead_of_making_one_list(y):
     with pytest.raises(ValueError, match=r"^ListNetRanker\.fit needs to know") as info:
         find_groups(y, None, "ListNetRanker.fit")
     assert str(info.value) == missing_groups_message("ListNetRanker.fit")
@@ -524,7 +524,7 @@ class Better(Ranked):
 
 
 @pytest.mark.parametrize("name", ["group", "qid", "query_id", "Qid", "queries"])
-def test_t63_other_names_of_groups_raise_with_the_right_one(name):
+def test_other_names_of_groups_raise_with_the_right_one(name):
     message = rf"^Better\.rank\(\) got .* '{name}'\. Did you mean 'groups', one label"
     with pytest.raises(TypeError, match=message):
         Better().rank([1], **{name: [1, 2]})
@@ -532,7 +532,7 @@ def test_t63_other_names_of_groups_raise_with_the_right_one(name):
         list_labels(**{name: [1, 2]})
 
 
-def test_t63_all_else_of_a_function_stays_as_it_is():
+def test_all_else_of_a_function_stays_as_it_is():
     with pytest.raises(TypeError, match=r"rank\(\) got an unexpected.*'grups'"):
         Better().rank([1], grups=[1])
     assert Better().rank([1], groups=[7], k=2) == ([1], [7], 2)
@@ -575,12 +575,12 @@ def is_public(module):
 
 
 @pytest.mark.parametrize("name", PUBLIC := public_routines())
-def test_t63_every_public_function_that_takes_groups_knows_their_other_names(name):
+def test_every_public_function_that_takes_groups_knows_their_other_names(name):
     with pytest.raises(TypeError, match=r"got .* 'qid'\. Did you mean 'groups'"):
         PUBLIC[name](None, None, qid=[1, 2])
 
 
-def test_t63_functions_and_methods_of_all_parts_are_among_these():
+def test_functions_and_methods_of_all_parts_are_among_these():
     assert {
         *("ndcg_score", "rank_within", "with_groups", "list_labels", "from_ranks"),
         *("group_train_test_split", "compare_rankers", "learning_curve", "best_order"),
@@ -600,7 +600,7 @@ def test_weights_of_rows_become_weights_of_lists():
     assert list_weights(None, grouping) is None
 
 
-def test_t64_weights_of_lists_raise_and_name_both_lengths_and_the_way_out():
+def test_weights_of_lists_raise_and_name_both_lengths_and_the_way_out():
     groups = np.random.default_rng(0).permutation(np.arange(1000) % 33)
     grouping = group_rows(groups)
     with pytest.raises(

@@ -110,7 +110,7 @@ def test_ranks_that_could_mean_something_else_are_refused(ranks, message):
         from_ranks(ranks, [0] * len(ranks))
 
 
-def test_T78_ranks_become_labels_of_which_larger_is_better():
+def test_ranks_become_labels_of_which_larger_is_better():
     assert from_ranks([1, 2, 3], [0, 0, 0]).tolist() == [3, 2, 1]
     assert from_ranks([2, 1, 1, 3, 2], list("abaaa")).tolist() == [2, 1, 3, 1, 2]
     indexed = with_groups([1, 2, 1], ["a", "a", "b"])

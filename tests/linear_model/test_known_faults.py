@@ -31,9 +31,7 @@ PAIR = [[1.0], [0.0]], [1, 0], ["q", "q"]
     ("alpha", "weight"),
     [(1, 0.40105813754), (0.1, 1.63350617016), (0.01, 3.35927504537)],
 )
-def test_t42_one_pair_has_the_weight_of_the_formula(
-    logistic_ranker, exact, alpha, weight
-):
+def test_one_pair_has_the_weight_of_the_formula(logistic_ranker, exact, alpha, weight):
     fitted = logistic_ranker(alpha=alpha, normalize=None, **exact).fit(*PAIR)
     assert fitted.coef_[0] == pytest.approx(weight, abs=1e-7)
     root = brentq(lambda w: alpha * w - expit(-w), 0, 10, xtol=1e-12)
@@ -41,7 +39,7 @@ def test_t42_one_pair_has_the_weight_of_the_formula(
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_t42_without_penalty_no_finite_weights_are_best(logistic_ranker, scale):
+def test_without_penalty_no_finite_weights_are_best(logistic_ranker, scale):
     X, y, groups = PAIR
     with pytest.warns(UserWarning, match="no finite weights are best") as told:
         fitted = logistic_ranker(alpha=0).fit(scale * np.array(X), y, groups)
@@ -50,7 +48,7 @@ def test_t42_without_penalty_no_finite_weights_are_best(logistic_ranker, scale):
     assert fitted.coef_[0] > 0
 
 
-def test_t42_shuffled_rows_warn_too(logistic_ranker):
+def test_shuffled_rows_warn_too(logistic_ranker):
     X, y, groups = np.array([[1.0], [2], [0], [0]]), [1, 1, 0, 0], ["a", "b", "a", "b"]
     with pytest.warns(UserWarning, match="no finite weights are best"):
         logistic_ranker(alpha=0).fit(X, y, groups)
@@ -67,7 +65,7 @@ def marked_winners(lists):
     return np.column_stack((X, mark)), y, groups
 
 
-def test_t42_without_penalty_a_feature_that_tells_winners_for_sure_is_named(
+def test_without_penalty_a_feature_that_tells_winners_for_sure_is_named(
     logistic_ranker, lists
 ):
     X, y, groups = marked_winners(lists)
@@ -84,25 +82,25 @@ def test_t42_without_penalty_a_feature_that_tells_winners_for_sure_is_named(
 
 
 @pytest.mark.parametrize("hinge", ["squared", "linear"])
-def test_t42_a_hinge_has_finite_weights_for_such_a_feature(lists, hinge):
+def test_a_hinge_has_finite_weights_for_such_a_feature(lists, hinge):
     for ranker in (RankSVMRanker(hinge, alpha=0), RankRegressionRanker(alpha=0)):
         fitted = ranker.fit(*marked_winners(lists))
         assert 0 < fitted.coef_[5] < 5
 
 
-def test_t42_a_loss_with_finite_weights_does_not_warn_where_pairs_are_in_order(exact):
+def test_a_loss_with_finite_weights_does_not_warn_where_pairs_are_in_order(exact):
     # Probabilities of labels 1, 0 are met exactly by scores 1 apart.
     fitted = ListNetRanker("softmax", alpha=0, **exact).fit(*PAIR)
     assert fitted.coef_[0] == pytest.approx(1.0, abs=1e-7)
 
 
-def test_t42_without_penalty_overlapping_pairs_do_not_warn(ranker, lists):
+def test_without_penalty_overlapping_pairs_do_not_warn(ranker, lists):
     fitted = ranker(alpha=0).fit(*lists)
     assert np.abs(fitted.coef_).max() < 10
 
 
 @pytest.mark.parametrize("alpha", [0.01, 1.0])
-def test_t44_lists_of_two_are_logistic_regression_on_differences(
+def test_lists_of_two_are_logistic_regression_on_differences(
     logistic_ranker, exact, alpha
 ):
     rng = np.random.default_rng(0)
@@ -121,9 +119,7 @@ def test_t44_lists_of_two_are_logistic_regression_on_differences(
 
 @pytest.mark.parametrize("level", [1.0, 1e7])
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
-def test_t48_a_feature_constant_in_every_list_has_weight_zero(
-    ranker, lists, level, alpha
-):
+def test_a_feature_constant_in_every_list_has_weight_zero(ranker, lists, level, alpha):
     X, y, groups = lists
     constant = np.column_stack((X, level * np.sin(groups)))
     with pytest.warns(UserWarning, match="1 of 6 features are constant.*column 5"):
@@ -133,7 +129,7 @@ def test_t48_a_feature_constant_in_every_list_has_weight_zero(
     np.testing.assert_allclose(fitted.coef_[:5], plain.coef_, rtol=0, atol=1e-5)
 
 
-def test_t48_two_thousand_rows_with_a_thousand_positives_are_finite(ranker):
+def test_two_thousand_rows_with_a_thousand_positives_are_finite(ranker):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2000, 2)), np.repeat([0, 1], 1000)
     X[:, 0] += y
@@ -142,7 +138,7 @@ def test_t48_two_thousand_rows_with_a_thousand_positives_are_finite(ranker):
     assert fitted.coef_[0] > 0.01
 
 
-def test_t50_relabelled_groups_give_the_same_weights(ranker):
+def test_relabelled_groups_give_the_same_weights(ranker):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6, 2)), np.array([1, 0, 2, 0, 1, 0])
     numbers = np.array([3, 3, 1, 1, 1, 2])
@@ -155,7 +151,7 @@ def test_t50_relabelled_groups_give_the_same_weights(ranker):
     np.testing.assert_allclose(shuffled.coef_, first, rtol=0, atol=1e-8)
 
 
-def test_t52_a_list_repeated_under_new_names_has_that_weight(ranker, lists, exact):
+def test_a_list_repeated_under_new_names_has_that_weight(ranker, lists, exact):
     X, y, groups = lists
     times = 1 + groups % 3
     weighted = ranker(**exact).fit(X, y, groups, sample_weight=times)
@@ -165,7 +161,7 @@ def test_t52_a_list_repeated_under_new_names_has_that_weight(ranker, lists, exac
     np.testing.assert_allclose(repeated.coef_, weighted.coef_, rtol=0, atol=1e-7)
 
 
-def test_t52_rows_repeated_inside_a_list_are_another_list(ranker, lists):
+def test_rows_repeated_inside_a_list_are_another_list(ranker, lists):
     X, y, groups = lists
     rows = np.r_[np.arange(len(y)), np.flatnonzero(y == 0)]
     other = ranker().fit(X[rows], y[rows], groups[rows])
@@ -174,7 +170,7 @@ def test_t52_rows_repeated_inside_a_list_are_another_list(ranker, lists):
 
 @pytest.mark.filterwarnings("ignore:.*constant inside every list")  # two rows, tiny set
 @pytest.mark.parametrize("cv", [QueryKFold(2), GroupKFold(2)], ids=repr)
-def test_t58_a_search_over_group_folds_runs(cv):
+def test_a_search_over_group_folds_runs(cv):
     X = [[0, 0, 0.01], [1, 0, 1], [0.43, 0, 0], [0.43, 0, 0.4], [0, 0, 0.01]]
     X = np.array([*X, [0, 0, 0.31], [0, 0, 1], [0, 0, 0], [0, 0, 0.15]])
     y, groups = np.array([0, 0, 1, 0, 3, 0, 4, 0, 0]), np.repeat([0, 1], [7, 2])
@@ -197,7 +193,7 @@ def test_t58_a_search_over_group_folds_runs(cv):
     assert linear == pytest.approx(0.6503755565758812, rel=1e-14)
 
 
-def test_t61_a_reversed_ranker_scores_low(ranker, lists):
+def test_a_reversed_ranker_scores_low(ranker, lists):
     X, y, groups = lists
     fitted = ranker().fit(X, y, groups)
     high = fitted.score(X, y, groups)
@@ -206,9 +202,7 @@ def test_t61_a_reversed_ranker_scores_low(ranker, lists):
 
 
 @pytest.mark.parametrize("name", ["group", "qid", "query_id"])
-def test_t63_the_groups_of_other_packages_raise_with_the_name_of_ours(
-    ranker, lists, name
-):
+def test_the_groups_of_other_packages_raise_with_the_name_of_ours(ranker, lists, name):
     X, y, groups = lists
     message = f"{ranker.__name__}.fit\\(\\) got .*'{name}'. Did you mean 'groups'"
     with pytest.raises(TypeError, match=message):
@@ -225,7 +219,7 @@ def test_t63_the_groups_of_other_packages_raise_with_the_name_of_ours(
             function(fitted.predict(X), y, **{name: groups})
 
 
-def test_t64_one_weight_a_list_raises_and_one_a_row_is_taken(ranker):
+def test_one_weight_a_list_raises_and_one_a_row_is_taken(ranker):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1000, 2)), rng.integers(0, 3, 1000)
     groups = np.sort(np.arange(1000) % 33)
@@ -247,26 +241,26 @@ def test_t64_one_weight_a_list_raises_and_one_a_row_is_taken(ranker):
     ],
     ids=["strings", "floats", "tuples", "dates", "categories"],
 )
-def test_t67_labels_of_every_kind_are_groups(ranker, labels):
+def test_labels_of_every_kind_are_groups(ranker, labels):
     X, y = [[0.0], [1.0], [5.0], [7.0]], [0, 1, 0, 1]
     expected = ranker().fit(X, y, [0, 0, 1, 1]).coef_
     np.testing.assert_array_equal(ranker().fit(X, y, labels).coef_, expected)
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NaT, pd.NA], ids=repr)
-def test_t67_missing_groups_raise(ranker, missing):
+def test_missing_groups_raise(ranker, missing):
     X, y = [[0.0], [1.0], [5.0], [7.0]], [0, 1, 0, 1]
     with pytest.raises(ValueError, match="1 missing value"):
         ranker().fit(X, y, ["a", "a", "b", missing])
 
 
-def test_t68_no_groups_raise_rather_than_rank_all_rows_as_one(ranker):
+def test_no_groups_raise_rather_than_rank_all_rows_as_one(ranker):
     with pytest.raises(ValueError, match=r"pass groups=np.zeros\(len\(y\)\)"):
         ranker().fit(np.eye(5), [1, 2, 3, 4, 5])
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
-def test_t40_one_win_each_puts_both_level(ranker, alpha):
+def test_one_win_each_puts_both_level(ranker, alpha):
     X = np.array([[0.3], [0.7], [0.3], [0.7]])
     y, groups = [1, 0, 0, 1], [0, 0, 1, 1]
     half = np.full(4, 0.5)
@@ -275,7 +269,7 @@ def test_t40_one_win_each_puts_both_level(ranker, alpha):
     assert fitted.coef_[0] == pytest.approx(0.0, abs=1e-7)
 
 
-def test_t40_a_tie_beside_a_win_is_half_a_win_each():
+def test_a_tie_beside_a_win_is_half_a_win_each():
     # a = b, b > c: Efron's likelihood of the tie over both orders of a and b.
     X, groups = np.array([[1.0, 0], [0, 1], [0, 0]]), np.zeros(3)
     tied = ListMLERanker().fit(X, [1, 1, 0], groups).coef_

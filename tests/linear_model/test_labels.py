@@ -127,7 +127,7 @@ def test_negative_labels_have_no_gain_and_the_error_says_what_has(estimator, lis
     ],
     ids=repr,
 )
-def test_t35_only_the_order_of_labels_counts(estimator, loss, lists):
+def test_only_the_order_of_labels_counts(estimator, loss, lists):
     X, y, groups = lists
     fitted = clone(estimator).fit(X, y, groups)
     scores = fitted.predict(X)
@@ -137,7 +137,7 @@ def test_t35_only_the_order_of_labels_counts(estimator, loss, lists):
         assert loss(scores, same, groups) == loss(scores, y, groups) > 0
 
 
-def test_t55_labels_between_zero_and_one_are_labels(ranker, lists):
+def test_labels_between_zero_and_one_are_labels(ranker, lists):
     X, y, groups = lists
     fitted = ranker().fit(X, y / 4, groups)
     assert fitted.coef_[0] > 0.1

@@ -63,7 +63,7 @@ def test_a_fit_changes_neither_inputs_nor_parameters(ranker, lists):
     assert repr(estimator.get_params()) == repr(before)
 
 
-def test_t57_a_second_fit_forgets_the_first(ranker, lists):
+def test_a_second_fit_forgets_the_first(ranker, lists):
     X, y, groups = lists
     twice = ranker().fit(-3 * X[:100], y[:100], groups[:100]).fit(X, y, groups)
     once = ranker().fit(X, y, groups)

@@ -1,6 +1,5 @@
 """Pairs with ties: probabilities, composite likelihoods, standard errors."""
 
-import json
 import warnings
 
 import numpy as np
@@ -162,9 +161,9 @@ def test_rao_kupper_has_the_errors_of_an_ordered_logit():
         (RaoKupperRanker(**EXACT), "pudding_rao_kupper"),
     ],
 )
-def test_puddings(shared, ranker, name):
+def test_puddings(worked_numbers, ranker, name):
     """Davidson 1970, example 2; errors as R PlackettLuce prints them."""
-    fits = json.loads((shared / "cases/math_cases.json").read_text())["fits"]
+    fits = worked_numbers["fits"]
     fit, X, y, weight = fits[name], [], [], []
     for i, j, *counts in fits["pudding_davidson"]["data"]:
         for labels, count in zip([(1, 0), (0, 1), (0, 0)], counts, strict=True):

@@ -293,9 +293,9 @@ def pudding(shared):
         (RaoKupperRanker(), "pudding_rao_kupper", "log_theta"),
     ],
 )
-def test_puddings(shared, pudding, ranker, fit, log_parameter):
+def test_puddings(worked_numbers, pudding, ranker, fit, log_parameter):
     """Davidson 1970, example 2."""
-    fit = json.loads((shared / "cases/math_cases.json").read_text())["fits"][fit]
+    fit = worked_numbers["fits"][fit]
     X, y, groups, weights = pudding
     ranker.set_params(alpha=0.0, normalize=None, **EXACT)
     ranker.fit(X, y, groups, sample_weight=weights)

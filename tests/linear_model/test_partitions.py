@@ -1,6 +1,5 @@
 """Rankers on ordered partitions: published fits, conditional logit, several optima."""
 
-import json
 import re
 import warnings
 from itertools import combinations
@@ -19,8 +18,8 @@ EXACT = {"tol": 1e-12, "ftol": 0.0, "max_iter": 5000}
 
 
 @pytest.fixture(scope="module")
-def fits(shared):
-    return json.loads((shared / "cases/math_cases.json").read_text())["fits"]
+def fits(worked_numbers):
+    return worked_numbers["fits"]
 
 
 def fruit(fits):

@@ -1,7 +1,6 @@
 """Fits of other packages and papers: Cox regression, Bradley-Terry, Plackett-Luce."""
 
 import csv
-import json
 
 import numpy as np
 import pytest
@@ -59,7 +58,7 @@ def phreg(X, y, groups, ties, last_level):
         ("efron", "skip", graded),
     ],
 )
-def test_t45_listmle_is_cox_regression_with_a_stratum_a_list(ties, last_level, data):
+def test_listmle_is_cox_regression_with_a_stratum_a_list(ties, last_level, data):
     X, y, groups = data()
     model = phreg(X, y, groups, "efron" if ties == "efron" else "breslow", last_level)
     ranker = ListMLERanker(ties, last_level, alpha=1e-9, **EXACT)
@@ -111,11 +110,9 @@ def read(path):
         return list(csv.DictReader(lines))
 
 
-def test_salad_dressings(shared):
+def test_salad_dressings(worked_numbers):
     """Critchlow and Fligner 1991; R PlackettLuce, a linear model of two acids."""
-    fit = json.loads((shared / "cases/math_cases.json").read_text())["fits"][
-        "salad_linear_pl"
-    ]
+    fit = worked_numbers["fits"]["salad_linear_pl"]
     X = np.tile(fit["features_ABCD"], (len(fit["data"]), 1))
     rank = np.array([int(digit) for ranking in fit["data"] for digit in ranking])
     groups = np.repeat(np.arange(len(fit["data"])), 4)
@@ -146,9 +143,9 @@ def test_salad_dressings(shared):
         ),
     ],
 )
-def test_recidivism_of_rossi(shared, ties, published, log_likelihood):
+def test_recidivism_of_rossi(reference, ties, published, log_likelihood):
     """R coxph and scikit-survival; the censored form one lowest level, skipped."""
-    rows = read(shared / "data/cox_rossi/rossi.csv")
+    rows = read(reference / "rossi.csv")
     names = ["fin", "age", "race", "wexp", "mar", "paro", "prio"]
     X = np.array([[float(row[name]) for name in names] for row in rows])
     week = np.array([float(row["week"]) for row in rows])

@@ -1,6 +1,5 @@
 """Davidson-Luce: worked numbers, sizes that never occur, slope, pairs."""
 
-import json
 from math import exp, log
 
 import numpy as np
@@ -19,8 +18,8 @@ def evaluate(loss, scores, y, *extra):
     return loss.value_and_gradient(scores, loss.prepare(y, lists), lists, *extra)
 
 
-def test_worked_numbers(shared):
-    cases = json.loads((shared / "cases/math_cases.json").read_text())["cases"]
+def test_values_and_gradients_are_the_worked_numbers(worked_numbers):
+    cases = worked_numbers["cases"]
     cases = [case for case in cases if case["id"].startswith("davidson_luce/")]
     assert len(cases) >= 3
     for case in cases:

@@ -1,6 +1,5 @@
 """ListMLE: worked numbers, extreme scores, ties, and what it says about row order."""
 
-import json
 import warnings
 from itertools import permutations
 from math import exp, fsum, log
@@ -34,8 +33,8 @@ def value_and_gradient(loss, scores, y):
     return values[0], gradient
 
 
-def test_worked_numbers(shared):
-    cases = json.loads((shared / "cases/math_cases.json").read_text())["cases"]
+def test_values_and_gradients_are_the_worked_numbers(worked_numbers):
+    cases = worked_numbers["cases"]
     seen = set()
     for case in cases:
         model = case["id"].split("/")[0]
@@ -56,9 +55,9 @@ def test_worked_numbers(shared):
     assert seen == set(WORKED)
 
 
-def test_random_ties_are_right_on_average(shared):
+def test_random_ties_are_right_on_average(worked_numbers):
     """The mean over all orders of tied rows is the worked number."""
-    cases = json.loads((shared / "cases/math_cases.json").read_text())["cases"]
+    cases = worked_numbers["cases"]
     case = next(c for c in cases if c["id"] == "listmle_random_ties/ties")
     worst_last = -np.asarray(case["y"])
     strict = range(len(worst_last), 0, -1)
@@ -142,7 +141,7 @@ def test_a_list_of_100_000_rows():
     np.testing.assert_allclose(gradient, np.exp(scores + before) - 1, atol=1e-9)
 
 
-def test_T30_no_minus_infinity():
+def test_scores_far_apart_give_no_minus_infinity():
     loss = ListMLE()
     assert loss(np.float32([200, 0]), [1, 0], [0, 0]) == pytest.approx(0, abs=1e-13)
     assert loss(np.float32([200, 0]), [0, 1], [0, 0]) == pytest.approx(200, rel=1e-15)
@@ -151,13 +150,13 @@ def test_T30_no_minus_infinity():
     assert loss(upward, -upward, group) == pytest.approx(499957.99081652984, rel=1e-13)
 
 
-def test_T32_no_overflow_at_1000():
+def test_no_overflow_at_1000():
     for top in (1000, -1000):
         value = ListMLE()([top, top - 1, top - 2], [2, 1, 0], [0, 0, 0])
         assert value == pytest.approx(0.7208676519626, abs=1e-12)
 
 
-def test_T35_only_the_order_of_labels_counts():
+def test_only_the_order_of_labels_counts():
     rng = np.random.default_rng(0)
     y, scores, groups = rng.integers(0, 4, 30), rng.standard_normal(30), np.zeros(30)
     for ties in ("breslow", "efron"):
@@ -166,7 +165,7 @@ def test_T35_only_the_order_of_labels_counts():
             assert ListMLE(ties)(scores, same, groups) == expected
 
 
-def test_T37_labels_are_used():
+def test_labels_are_used():
     right = log(1 + exp(-1) + exp(-2)) + log(1 + exp(-1))
     assert right == pytest.approx(0.7208676519626)
     wrong = log(exp(2) + exp(1) + 1) + log(exp(2) + exp(1)) - 0 - 1 + (2 - 2)
@@ -176,7 +175,7 @@ def test_T37_labels_are_used():
     assert ListMLE()(scores, [0, 1, 2], groups) == pytest.approx(wrong, rel=1e-14)
 
 
-def test_T38_ties_have_one_value():
+def test_ties_have_one_value():
     scores, y, groups = np.array([1.0, 0.0, -1.0]), np.array([1, 1, 0]), np.zeros(3)
     strict = [ListMLE()(scores, labels, groups) for labels in ([2, 1, 0], [1, 2, 0])]
     np.testing.assert_allclose(strict, [0.7208676520, 1.5345339755], atol=1e-10)

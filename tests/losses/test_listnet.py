@@ -89,7 +89,7 @@ def test_two_item_lists_equal_logistic_regression_on_differences():
     assert_allclose(X.reshape(-1, 3).T @ gradient / 80, 0.0, atol=1e-8)
 
 
-def test_T32_no_overflow_at_scores_of_a_thousand():
+def test_no_overflow_at_scores_of_a_thousand():
     # One relevant row: minus the log of its softmax, whatever the size of scores.
     expected = log(1 + exp(-1.0) + exp(-2.0))
     for scores in [[1000.0, 999.0, 998.0], [-1000.0, -1001.0, -1002.0]]:
@@ -97,13 +97,13 @@ def test_T32_no_overflow_at_scores_of_a_thousand():
         assert_allclose(value, expected, rtol=0, atol=1000 * EPS)
 
 
-def test_T34_a_relevant_row_a_thousand_below_costs_its_distance_in_nats():
+def test_a_relevant_row_a_thousand_below_costs_its_distance_in_nats():
     values, gradient = value_and_gradient([0.0, 1000.0], [1, 0])
     assert values[0] == 1000.0
     assert_array_equal(gradient, [-1.0, 1.0])
 
 
-def test_T37_labels_are_used():
+def test_labels_are_used():
     scores, groups = [1.0, 0.0, -1.0], [0, 0, 0]
     right = ListNet()(scores, [1, 0, 0], groups)
     wrong = ListNet()(scores, [0, 0, 1], groups)

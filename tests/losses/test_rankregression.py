@@ -1,7 +1,5 @@
 """What is particular to RankRegression: its numbers, Laplacian, and many rows."""
 
-import json
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -21,8 +19,8 @@ def value_and_gradient(loss, scores, y):
 @pytest.mark.parametrize(
     ("name", "differences"), [("rankregress", "margin"), ("labeldiff", "labels")]
 )
-def test_worked_numbers(shared, name, differences):
-    cases = json.loads((shared / "cases/math_cases.json").read_text())["cases"]
+def test_values_and_gradients_are_the_worked_numbers(worked_numbers, name, differences):
+    cases = worked_numbers["cases"]
     cases = [case for case in cases if case["id"].startswith(f"{name}/")]
     assert len(cases) == 2
     for case in cases:

@@ -1,6 +1,5 @@
 """What is particular to RankSVM: its numbers, long lists, and the rounded hinge."""
 
-import json
 import time
 import tracemalloc
 
@@ -43,8 +42,8 @@ def by_formula(loss, scores, y):
 
 
 @pytest.mark.parametrize("name", ["hinge", "sqhinge"])
-def test_worked_numbers(shared, name):
-    cases = json.loads((shared / "cases/math_cases.json").read_text())["cases"]
+def test_values_and_gradients_are_the_worked_numbers(worked_numbers, name):
+    cases = worked_numbers["cases"]
     cases = [case for case in cases if case["id"].startswith(f"{name}/")]
     assert len(cases) >= 2
     loss = RankSVM("linear" if name == "hinge" else "squared")
@@ -55,7 +54,7 @@ def test_worked_numbers(shared, name):
 
 
 @pytest.mark.parametrize("by_sorting", [False, True])
-def test_T43_one_pair_with_a_margin_of_04(request, by_sorting):
+def test_one_pair_with_a_margin_of_04(request, by_sorting):
     if by_sorting:
         request.getfixturevalue("sorted_lists")
     for hinge, expected, slope in [("linear", 0.6, 1.0), ("squared", 0.36, 1.2)]:

@@ -1,6 +1,5 @@
 """Chains over subsets: their random numbers, moves, and long-run means."""
 
-import json
 from itertools import pairwise
 
 import numpy as np
@@ -172,8 +171,10 @@ RULES = {"gibbs": "gibbs_random_scan", "metropolis": "mh_single_flip"}
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_moves_keep_detailed_balance_and_the_worked_transition_matrix(shared, rule):
-    worked = json.loads((shared / "cases/math_cases.json").read_text())["structure"]
+def test_moves_keep_detailed_balance_and_the_worked_transition_matrix(
+    worked_numbers, rule
+):
+    worked = worked_numbers["structure"]
     worked = worked["samplers_N4"]
     scores, subsets = np.array(worked["scores"]), worked["subsets"]
     target = np.array(worked["stationary"])

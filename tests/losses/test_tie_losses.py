@@ -1,6 +1,5 @@
 """What is particular to RaoKupper and Davidson: probabilities, limits, wide scores."""
 
-import json
 import tracemalloc
 from math import exp, expm1, fsum, log, log1p
 
@@ -78,8 +77,10 @@ def exact(loss, scores, y, parameter):
 
 @pytest.mark.parametrize("name", ["notie", "ties", "alltied"])
 @pytest.mark.parametrize(("model", "letter"), [("raokupper", "a"), ("davidson", "b")])
-def test_worked_numbers(shared, model, letter, name):
-    cases = json.loads((shared / "cases/math_cases.json").read_text())["cases"]
+def test_values_and_gradients_are_the_worked_numbers(
+    worked_numbers, model, letter, name
+):
+    cases = worked_numbers["cases"]
     (case,) = [case for case in cases if case["id"] == f"{model}/{name}"]
     loss = RaoKupper() if model == "raokupper" else Davidson()
     parameter = case["params"][letter]

@@ -51,7 +51,7 @@ def test_the_mean_weighs_lists(metric):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_T64_weights_come_one_a_row_and_constant_in_a_list(metric):
+def test_weights_come_one_a_row_and_constant_in_a_list(metric):
     with pytest.raises(ValueError, match=r"shape \(2,\) for 6 rows in 2 lists"):
         metric(Y, SCORES, GROUPS, sample_weight=[1, 2])
     with pytest.raises(ValueError, match="constant inside each list"):

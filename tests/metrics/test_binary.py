@@ -1,7 +1,6 @@
 """Metrics of relevant rows against their formulas, over all orders of ties."""
 
 import itertools
-import json
 import math
 
 import numpy as np
@@ -240,18 +239,18 @@ def ranked(y):
 @pytest.mark.parametrize(
     ("normalizer", "expected"), [("all", 2 / 3), ("min", 1.0), ("found", 1.0)]
 )
-def test_T25_the_three_divisors_of_ap_at_k_have_names(normalizer, expected):
+def test_the_three_divisors_of_ap_at_k_have_names(normalizer, expected):
     value = average_precision_score(*ranked([1, 1, 1, 0]), k=2, normalizer=normalizer)
     assert value == pytest.approx(expected, rel=EPS)
 
 
-def test_T26_a_list_without_a_hit_has_reciprocal_rank_0():
+def test_a_list_without_a_hit_has_reciprocal_rank_0():
     y, scores, groups = [0, 0, 0, 0, 1, 0], [3, 2, 1, 3, 2, 1], [1, 1, 1, 2, 2, 2]
     assert reciprocal_rank_score(y, scores, groups) == 0.25
     assert reciprocal_rank_score(*ranked([0, 1, 1])) == 0.5
 
 
-def test_T28_average_precision_follows_the_scores():
+def test_average_precision_follows_the_scores():
     y = [1, 0, 0]
     assert average_precision_score(y, [0, 1, 2], [0] * 3) == pytest.approx(
         1 / 3, rel=EPS
@@ -328,8 +327,8 @@ PUBLISHED = {
 }
 
 
-def test_values_asserted_in_other_projects_tests(shared):
-    entries = json.loads((shared / "data/expected_values/metrics.json").read_text())
+def test_values_asserted_in_other_projects_tests(published_values):
+    entries = published_values
     seen = set()
     for entry in entries:
         if entry["metric"] not in PUBLISHED:
@@ -352,6 +351,6 @@ def test_values_asserted_in_other_projects_tests(shared):
             options["convention"] = "xgboost"
         value = PUBLISHED[entry["metric"]](y, scores, groups, **options)
         assert value == pytest.approx(entry["expected"], abs=entry["tol"]), entry
-    assert seen == set(PUBLISHED)
+    assert seen in ({"ap"}, set(PUBLISHED))  # those of pyltr, and of others too
     others = {entry["metric"] for entry in entries} - seen
     assert others == {"dcg", "ndcg", "err", "kendall_tau"}  # beside their metrics

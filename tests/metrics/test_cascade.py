@@ -1,7 +1,6 @@
 """Expected reciprocal rank against its formula and all orders of ties."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -115,8 +114,8 @@ def test_lists_apart_equal_lists_together(ties, k):
         np.testing.assert_array_equal(again[::-1], values)
 
 
-def test_values_asserted_by_other_projects(shared):
-    entries = json.loads((shared / "data/expected_values/metrics.json").read_text())
+def test_values_asserted_by_other_projects(published_values):
+    entries = published_values
     entries = [entry for entry in entries if entry["metric"] == "err"]
     assert len(entries) == 10
     for entry in entries:
@@ -126,15 +125,15 @@ def test_values_asserted_by_other_projects(shared):
         assert value == pytest.approx(entry["expected"], abs=entry["tol"], rel=0)
 
 
-def test_worked_numbers(shared):
-    cases = json.loads((shared / "cases/math_cases.json").read_text())["metrics"]
+def test_values_are_the_worked_numbers(worked_numbers):
+    cases = worked_numbers["metrics"]
     y = cases["ranked_labels"]
     assert err_score(*ranked(y)) == pytest.approx(cases["err_full"], rel=TOL)
     for k, expected in cases["err"].items():
         assert err_score(*ranked(y), k=int(k)) == pytest.approx(expected, rel=TOL)
 
 
-def test_T24_the_best_grade_is_given_not_read_from_the_list():
+def test_the_best_grade_is_given_not_read_from_the_list():
     assert err_score(*ranked([1, 0])) == 0.0625
     assert err_score(*ranked([1, 0]), max_grade=1) == 0.5
     assert err_score(*ranked([4, 0, 2])) == 0.94140625

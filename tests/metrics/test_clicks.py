@@ -1,7 +1,6 @@
 """Click models: expected clicks, best orders and draws against plain formulas."""
 
 import itertools
-import json
 from functools import cache
 
 import numpy as np
@@ -232,8 +231,8 @@ def totals_by_cutoff(y, model, **options):
     ]
 
 
-def test_worked_numbers(shared):
-    worked = json.loads((shared / "cases/math_cases.json").read_text())["metrics"]
+def test_values_are_the_worked_numbers(worked_numbers):
+    worked = worked_numbers["metrics"]
     y = np.array(worked["ranked_labels"])
     np.testing.assert_allclose(
         totals_by_cutoff(y, PositionBased([1.0])),
@@ -261,8 +260,8 @@ def test_worked_numbers(shared):
         assert value == pytest.approx(worked[name], rel=TOL), name
 
 
-def test_worked_numbers_of_thirteen_rows(shared):
-    worked = json.loads((shared / "cases/math_cases.json").read_text())["metrics"]
+def test_worked_numbers_of_thirteen_rows(worked_numbers):
+    worked = worked_numbers["metrics"]
     worked = worked["ubm_13_items"]
     chances = np.array(worked["attraction"])
     totals = totals_by_cutoff(
@@ -272,8 +271,8 @@ def test_worked_numbers_of_thirteen_rows(shared):
     assert totals[-1] == pytest.approx(worked["total"], rel=TOL)
 
 
-def test_worked_numbers_of_a_dynamic_bayesian_network(shared):
-    worked = json.loads((shared / "cases/math_cases.json").read_text())["metrics"]
+def test_worked_numbers_of_a_dynamic_bayesian_network(worked_numbers):
+    worked = worked_numbers["metrics"]
     worked = worked["dbn"]
     a, s = np.array(worked["attraction"]), np.array(worked["satisfaction"])
     model = DynamicBayesian(worked["gamma"], lambda y: s[y.astype(int)])
@@ -289,8 +288,8 @@ def test_worked_numbers_of_a_dynamic_bayesian_network(shared):
     assert totals[-1] == pytest.approx(worked["expected_reciprocal_rank"], rel=TOL)
 
 
-def test_worked_best_orders_of_five_rows(shared):
-    worked = json.loads((shared / "cases/math_cases.json").read_text())["metrics"]
+def test_worked_best_orders_of_five_rows(worked_numbers):
+    worked = worked_numbers["metrics"]
     chances = np.array(worked["oracle_5_items"]["attraction"])
     for name, model in [
         ("pbm_joachims", PositionBased()),

@@ -1,7 +1,6 @@
 """NDCG and DCG against their formulas, all orders of ties, and other packages."""
 
 import itertools
-import json
 import math
 
 import numpy as np
@@ -160,10 +159,10 @@ def test_scikit_learn_agrees_when_given_gains(k):
     )
 
 
-def test_values_asserted_by_other_projects(shared):
-    entries = json.loads((shared / "data/expected_values/metrics.json").read_text())
+def test_values_asserted_by_other_projects(published_values):
+    entries = published_values
     entries = [entry for entry in entries if entry["metric"] in ("dcg", "ndcg")]
-    assert len(entries) == 21
+    assert len(entries) in (16, 21)  # those of pyltr, and of others too
     for entry in entries:
         y = entry.get("y_true", entry.get("y_ranked"))
         scores = entry.get("y_score", -np.arange(len(y)))
@@ -176,8 +175,8 @@ def test_values_asserted_by_other_projects(shared):
         assert value == pytest.approx(entry["expected"], abs=entry["tol"], rel=0), entry
 
 
-def test_worked_numbers(shared):
-    cases = json.loads((shared / "cases/math_cases.json").read_text())["metrics"]
+def test_values_are_the_worked_numbers(worked_numbers):
+    cases = worked_numbers["metrics"]
     y = cases["ranked_labels"]
     for k, expected in cases["ndcg"].items():
         value = ndcg_score(y, -np.arange(len(y)), one_list(y), k=int(k))
@@ -187,7 +186,7 @@ def test_worked_numbers(shared):
 # Wrong answers of other packages, by the number of the case.
 
 
-def test_T01_constant_scores_do_not_score_one():
+def test_constant_scores_do_not_score_one():
     y = [10, 0, 0, 1, 5]
     value = dcg_score(y, np.ones(5), one_list(y), gain="linear")
     assert value == pytest.approx(9.435069180414056, rel=TOL)
@@ -195,20 +194,20 @@ def test_T01_constant_scores_do_not_score_one():
     assert value == pytest.approx(0.6909785334518438, rel=TOL)
 
 
-def test_T02_some_scores_tied():
+def test_tied_scores_among_others_count_by_the_mean_over_their_orders():
     y = [10, 0, 0, 1, 5]
     value = ndcg_score(y, [1, 1, 1, 0.5, 0.5], one_list(y), gain="linear")
     assert value == pytest.approx(0.699812015449946, rel=TOL)
 
 
-def test_T03_no_scores_tied():
+def test_without_ties_ndcg_is_that_of_the_one_order():
     y = [10, 0, 0, 1, 5]
     value = ndcg_score(y, [0.1, 0.2, 0.3, 4, 70], one_list(y), gain="linear")
     assert value == pytest.approx(0.6956940443813074, rel=TOL)
 
 
 @pytest.mark.parametrize("y", [[0, 0, 1, 0, 1], [1, 0, 1, 0, 0]])
-def test_T05_row_order_does_not_matter_for_constant_scores(y):
+def test_row_order_does_not_matter_for_constant_scores(y):
     value = ndcg_score(y, np.zeros(5), one_list(y))
     assert value == pytest.approx(0.7231357726898465, rel=TOL)
 
@@ -224,13 +223,13 @@ def test_T05_row_order_does_not_matter_for_constant_scores(y):
         ("best", "linear", 1.0),
     ],
 )
-def test_T06_ties_by_choice(ties, gain, expected):
+def test_ties_by_choice(ties, gain, expected):
     y = [0, 1, 2]
     value = ndcg_score(y, np.ones(3), one_list(y), ties=ties, gain=gain)
     assert value == pytest.approx(expected, rel=TOL)
 
 
-def test_T08_labels_come_first():
+def test_swapped_labels_and_scores_give_another_number():
     groups = np.zeros(4)
     assert ndcg_score([1, 1, 1, 1], [1, 1, 1, 0], groups, k=4) == 1.0
     value = ndcg_score([1, 1, 1, 0], [1, 1, 1, 1], groups, k=4)
@@ -240,14 +239,14 @@ def test_T08_labels_come_first():
 @pytest.mark.parametrize(
     ("empty", "expected"), [("skip", 1.0), (0, 0.5), (1, 1.0), (0.5, 0.75)]
 )
-def test_T10_lists_without_a_relevant_row_count_as_asked(empty, expected):
+def test_lists_without_a_relevant_row_count_as_asked(empty, expected):
     y, groups = [1, 0, 1, 0, 0, 0], [1, 1, 1, 2, 2, 2]
     assert ndcg_score(y, y, groups, empty=empty) == expected
     values = ndcg_score(y, y, groups, empty=empty, average=None)
     np.testing.assert_array_equal(values, [1.0, np.nan])
 
 
-def test_T11_lists_of_one_row():
+def test_a_list_of_one_row_scores_one_or_is_undefined():
     assert ndcg_score([3], [5], [0]) == 1.0
     assert np.isnan(ndcg_score([0], [1], [0], average=None)).all()
     with pytest.warns(UndefinedMetricWarning, match="every list"):
@@ -256,7 +255,7 @@ def test_T11_lists_of_one_row():
 
 
 @pytest.mark.parametrize(("empty", "expected"), [(1, 1.0), (0, 0.8), ("skip", 1.0)])
-def test_T12_an_empty_list_counts_with_its_weight(empty, expected):
+def test_an_empty_list_counts_with_its_weight(empty, expected):
     value = ndcg_score(
         [1, 0, 0, 0],
         [2, 1, 2, 1],
@@ -269,14 +268,14 @@ def test_T12_an_empty_list_counts_with_its_weight(empty, expected):
 
 @settings(deadline=None)
 @given(st.lists(st.floats(0.01, 9), min_size=1, max_size=20))
-def test_T12_a_weighted_mean_of_ones_is_not_above_one(weights):
+def test_a_weighted_mean_of_ones_is_not_above_one(weights):
     n = len(weights)
     groups = np.arange(n)
     value = ndcg_score(np.ones(n), np.ones(n), groups, sample_weight=weights)
     assert value == 1.0
 
 
-def test_T13_large_labels_do_not_overflow():
+def test_large_labels_do_not_overflow():
     y = np.arange(60)
     value = ndcg_score(y, -y, one_list(y), k=10)
     assert value == pytest.approx(3.4663492319211473e-16, rel=TOL)
@@ -310,7 +309,7 @@ def test_labels_close_to_zero_keep_their_digits():
     assert value == pytest.approx(expected, rel=TOL)
 
 
-def test_T15_labels_are_not_cut_to_integers():
+def test_labels_are_not_cut_to_integers():
     y = np.array([3, 0, 1, 2])
     for labels in (y, y / 3):
         value = ndcg_score(labels, [1, 2, 3, 4], one_list(y), gain="linear")
@@ -320,7 +319,7 @@ def test_T15_labels_are_not_cut_to_integers():
 
 
 @pytest.mark.parametrize("factor", [1e-300, 0.1, 3, 1e150, 1e307])
-def test_T16_linear_gain_does_not_depend_on_the_unit_of_labels(factor):
+def test_linear_gain_does_not_depend_on_the_unit_of_labels(factor):
     y = np.array([15.17134, 0, 3.2])
     scores = [1.0, 3.0, 2.0]
     expected = ndcg_score(y, scores, one_list(y), gain="linear")
@@ -328,7 +327,7 @@ def test_T16_linear_gain_does_not_depend_on_the_unit_of_labels(factor):
     assert value == pytest.approx(expected, rel=TOL)
 
 
-def test_T19_the_example_of_an_encyclopedia():
+def test_the_example_of_wikipedia_has_its_numbers():
     y, scores = [3, 2, 3, 0, 1, 2], -np.arange(6)
     groups = one_list(y)
     value = dcg_score(y, scores, groups, gain="linear")
@@ -353,14 +352,14 @@ def test_T19_the_example_of_an_encyclopedia():
         (None, 0.8467132018086354),
     ],
 )
-def test_T20_a_cutoff_may_exceed_a_list(k, expected):
+def test_a_cutoff_may_exceed_a_list(k, expected):
     groups = [0, 0, 0, 1, 1, 1, 1]
     scores = [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2]
     value = ndcg_score([0, 0, 1, 0, 1, 0, 1], scores, groups, k=k)
     assert value == pytest.approx(expected, rel=TOL)
 
 
-def test_T22_lists_are_not_pooled():
+def test_lists_are_not_pooled():
     y, scores = [0, 1, 0, 1, 0, 0], [0.1, 0.2, 0.3, 0.8, 0.1, 0.05]
     groups = [1, 1, 1, 2, 2, 2]
     values = ndcg_score(y, scores, groups, average=None)
@@ -368,7 +367,7 @@ def test_T22_lists_are_not_pooled():
     assert ndcg_score(y, scores, groups) == pytest.approx(0.8154648767857288, rel=TOL)
 
 
-def test_T23_missing_groups_are_an_error():
+def test_missing_groups_are_an_error():
     y, scores = [0, 1, 1, 0], [10, 11, 2, 1]
     assert ndcg_score(y, scores, ["a", "a", "b", "b"]) == 1.0
     assert ndcg_score(with_groups(y, ["a", "a", "b", "b"]), scores) == 1.0
@@ -376,7 +375,7 @@ def test_T23_missing_groups_are_an_error():
         ndcg_score(y, scores)
 
 
-def test_T50_labels_of_groups_do_not_matter():
+def test_labels_of_groups_do_not_matter():
     y, scores = np.array([1, 0, 0, 2, 1, 1]), np.array([1, 2, 3, 1, 2, 1.0])
     groups = np.array([3, 3, 1, 1, 1, 2])
     expected = ndcg_score(y, scores, groups)
@@ -386,7 +385,7 @@ def test_T50_labels_of_groups_do_not_matter():
     assert value == pytest.approx(expected, rel=TOL)
 
 
-def test_T58_a_model_that_learned_nothing_scores_as_a_random_order():
+def test_a_model_that_learned_nothing_scores_as_a_random_order():
     y, groups = [0, 0, 1, 0, 3, 0, 4, 0, 0], [0] * 7 + [1] * 2
     value = ndcg_score(y, np.zeros(9), groups)
     assert value == pytest.approx(0.6001768593817169, rel=TOL)
@@ -394,7 +393,7 @@ def test_T58_a_model_that_learned_nothing_scores_as_a_random_order():
     assert value == pytest.approx(0.6503755565758812, rel=TOL)
 
 
-def test_T68_one_list_needs_saying_so():
+def test_one_list_needs_saying_so():
     y = [1, 2, 3, 4, 5]
     assert ndcg_score(y, y, np.zeros(5)) == 1.0
     with pytest.raises(ValueError, match=r"groups=np\.zeros\(len\(y\)\)"):

@@ -65,7 +65,7 @@ def test_many_lists_equal_one_by_one():
     np.testing.assert_array_equal(values, expected)
 
 
-def test_T75_constant_scores_have_one_half_and_constant_labels_nothing():
+def test_constant_scores_have_one_half_and_constant_labels_nothing():
     groups = np.zeros(3)
     assert pairwise_accuracy_score([0, 1, 2], np.ones(3), groups) == 0.5
     value = pairwise_accuracy_score([1, 1, 1], [3, 2, 1], groups, average=None)

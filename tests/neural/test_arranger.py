@@ -1,6 +1,5 @@
 """The arranger: worked numbers, gradients, masks and draws."""
 
-import json
 from itertools import permutations
 
 import numpy as np
@@ -19,9 +18,8 @@ from skrank.neural._pointing import Pointing  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def worked(shared):
-    path = shared / "cases" / "math_cases.json"
-    return json.loads(path.read_text())["starank"]
+def worked(worked_numbers):
+    return worked_numbers["starank"]
 
 
 class Table(Decoder):

@@ -95,7 +95,7 @@ def given_as(labels, groups):
     return groups
 
 
-def test_t70_lists_of_any_scale_constants_and_single_rows():
+def test_lists_of_any_scale_constants_and_single_rows():
     X = np.array([[0.01], [0.02], [0.03], [1.0], [2.0], [3.0], [7.0], [7.0], [5.0]])
     groups = [1, 1, 1, 2, 2, 2, 3, 3, 4]
     scores = [-1.22474487139159, 0.0, 1.22474487139159]
