@@ -50,6 +50,10 @@ class Grouping:
         out[self.rows] = values
         return out
 
+    def label_of_rows(self) -> NDArray:
+        """Return the group label of each row, in row order."""
+        return self.scatter(self.lists.expand(self.labels))
+
     def label_order(self) -> Indices | None:
         """Return the permutation that sorts the lists by label.
 

@@ -10,6 +10,13 @@ import numpy as np
 from scipy import stats
 
 from skrank._data.checks import count_of
+from skrank._data.html import (
+    Table,
+    list_html,
+    page_html,
+    paragraph_html,
+    table_html,
+)
 from skrank._data.lists import Floats, Indices
 from skrank._probability.covariance import standard_errors
 
@@ -167,7 +174,8 @@ class FitSummary:
             ) from error
         return pd.DataFrame(self._columns(), index=self.names)
 
-    def __str__(self) -> str:
+    def _head(self) -> list[str]:
+        """Return what stands above the table."""
         head = [
             f"{self.ranker}: {self.n_lists} lists, {self.n_rows} rows, "
             f"alpha={self.alpha:g}",
@@ -183,6 +191,10 @@ class FitSummary:
         }[self.covariance]
         tested = "z, p and intervals" if self.alpha == 0 else "intervals"
         head.append(f"covariance of {tested}: {kind}, {self.confidence:.0%}")
+        return head
+
+    def __str__(self) -> str:
+        head = self._head()
         columns = self._columns()
         if self.alpha > 0:
             del columns["z"], columns["p"]
@@ -203,6 +215,19 @@ class FitSummary:
         return "\n".join([*head, "", *lines, *([""] if notes else []), *notes])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        columns = self._columns()
+        if self.alpha > 0:
+            del columns["z"], columns["p"]
+        rows = [
+            [name, *(_cell(key, values[j]).strip() for key, values in columns.items())]
+            for j, name in enumerate(self.names)
+        ]
+        title, *more = self._head()
+        parts = [table_html(Table(["", *columns], rows, 1, title))]
+        parts += [paragraph_html(text) for text in more]
+        return page_html(*parts, list_html(self.notes))
 
     def _clusters(self) -> str:
         """Return what the clusters are."""

@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from skrank._data.checks import equally_long
 from skrank._data.groups import takes_groups
-from skrank._data.lists import Floats
 from skrank._fit.data import check_data
 from skrank._probability.likelihood import add_up
-
-
-class PairProba(NamedTuple):
-    """Probability that the first of two rows wins, and that they tie.
-
-    Attributes
-    ----------
-    win : ndarray of shape (n_pairs,)
-        The first row is ranked above the second.
-    tie : ndarray of shape (n_pairs,)
-        Neither is; 0 where the model has no ties. The second row wins with what is
-        left.
-
-    Examples
-    --------
-    >>> from skrank import RankNetRanker
-    >>> X, y, groups = [[1.0], [0.0], [2.0], [1.0]], [1, 0, 0, 1], ["a", "a", "b", "b"]
-    >>> ranker = RankNetRanker().fit(X, y, groups)
-    >>> ranker.pairwise_proba([[1.0]], [[1.0]])
-    PairProba(win=array([0.5]), tie=array([0.]))
-    """
-
-    win: Floats
-    tie: Floats
+from skrank._probability.results import PairProba
 
 
 def pairwise_proba(ranker, X_a, X_b):
@@ -67,7 +41,8 @@ def pairwise_proba(ranker, X_a, X_b):
         )
     first, second = ranker.predict(X_a), ranker.predict(X_b)
     equally_long(first, second, ("X_a", "X_b"))
-    return PairProba(*ranker._loss().pair_proba(first - second, ranker.extra_))
+    proba = PairProba(*ranker._loss().pair_proba(first - second, ranker.extra_))
+    return proba.labelled(X_a)
 
 
 @takes_groups

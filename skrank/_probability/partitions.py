@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -23,62 +23,11 @@ from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank._fit.data import check_data, scores_of_lists
 from skrank._kernels.subsets_enumerated import enumerate_stages
 from skrank._probability.likelihood import log_likelihood, log_likelihoods
+from skrank._probability.results import ExpectedLevel, ListPairProba
 from skrank.losses._partition import SubsetModel
 
 SHORT = 12  # rows of a list whose 3^n stages and subsets are enumerated
 DRAWN_AT_ONCE = 2**22  # levels in memory
-
-
-class ExpectedLevel(NamedTuple):
-    """Expected level of each row inside its list, 1 the best, with its standard error.
-
-    Attributes
-    ----------
-    value : ndarray of shape (n_rows,)
-        Expected levels.
-    standard_error : ndarray of shape (n_rows,)
-        0 where the value is exact, positive where it is a mean of draws.
-
-    Examples
-    --------
-    >>> from skrank import PMOPRanker
-    >>> X, y, groups = [[1.0], [0.0], [2.0], [1.0]], [1, 0, 1, 0], ["a", "a", "b", "b"]
-    >>> level = PMOPRanker().fit(X, y, groups).expected_level(X, groups)
-    >>> bool(level.value[0] < level.value[1])
-    True
-    """
-
-    value: Floats
-    standard_error: Floats
-
-
-class ListPairProba(NamedTuple):
-    """Probabilities that rows win, tie or lose against each other row of their list.
-
-    Attributes
-    ----------
-    first, second : ndarray of shape (n_pairs,)
-        Row numbers of each pair, each pair once.
-    proba : ndarray of shape (n_pairs, 3)
-        Probabilities that the first wins, that they tie, and that the second wins.
-    standard_error : ndarray of shape (n_pairs, 3)
-        0 where the probabilities are exact, else of a share of draws.
-
-    Examples
-    --------
-    >>> from skrank import PMOPRanker
-    >>> X, y, groups = [[1.0], [0.0], [2.0], [1.0]], [1, 0, 1, 0], ["a", "a", "b", "b"]
-    >>> pairs = PMOPRanker().fit(X, y, groups).pairwise_proba(X, groups)
-    >>> pairs.first, pairs.second
-    (array([0, 2]), array([1, 3]))
-    >>> bool(pairs.proba[0, 0] > pairs.proba[0, 2])
-    True
-    """
-
-    first: Indices
-    second: Indices
-    proba: Floats
-    standard_error: Floats
 
 
 @takes_groups
@@ -208,7 +157,8 @@ def expected_level(ranker, X, groups, n_samples=1000, random_state=None):
         ranker, X, groups, n_samples, 2, random_state, "expected_level"
     )
     levels = expected_levels(scores, grouping.lists, model, n_samples, seed)
-    return ExpectedLevel(*map(grouping.scatter, levels))
+    result = ExpectedLevel(*map(grouping.scatter, levels))
+    return result.labelled(X, groups=grouping.label_of_rows())
 
 
 @takes_groups
@@ -247,10 +197,11 @@ def pairwise_proba(ranker, X, groups, n_samples=1000, random_state=None):
         ranker, X, groups, n_samples, 2, random_state, "pairwise_proba"
     )
     pairs = pair_probabilities(scores, grouping.lists, model, n_samples, seed)
-    if grouping.rows is None:
-        return pairs
-    first, second = grouping.rows[pairs.first], grouping.rows[pairs.second]
-    return ListPairProba(first, second, pairs.proba, pairs.standard_error)
+    first, second, *numbers = pairs
+    if grouping.rows is not None:
+        first, second = grouping.rows[first], grouping.rows[second]
+    result = ListPairProba(first, second, *numbers)
+    return result.labelled(X, groups=grouping.label_of_rows()[first])
 
 
 def _to_draw(

@@ -6,7 +6,7 @@ likelihood of orders.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,34 +18,11 @@ from skrank._data.groups import takes_groups
 from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank._fit.data import check_data, scores_of_lists
 from skrank._kernels.race import among_first, n_nodes
+from skrank._probability.results import TopKProba
 
 # Multiplications that one list may take (seconds); longer ones are sampled.
 EXACT_WORK = 2e9
 DRAWN_AT_ONCE = 2**20  # noise values in memory
-
-
-class TopKProba(NamedTuple):
-    """Probability of each row to be among the first k, with its standard error.
-
-    Attributes
-    ----------
-    probability : ndarray of shape (n_rows,)
-        Sums to min(k, n) in a list of n rows.
-    standard_error : ndarray of shape (n_rows,)
-        0 where the probability is exact to rounding (about 1e-14), positive where it
-        is a share of draws.
-
-    Examples
-    --------
-    >>> from skrank import ListMLERanker
-    >>> X, y, groups = [[1.0], [0.0], [2.0], [1.0]], [0, 0, 1, 0], ["a", "a", "b", "b"]
-    >>> ranker = ListMLERanker(alpha=0.1).fit(X, y, groups)
-    >>> ranker.top_k_proba(X, groups, k=1).standard_error
-    array([0., 0., 0., 0.])
-    """
-
-    probability: Floats
-    standard_error: Floats
 
 
 @takes_groups
@@ -191,7 +168,8 @@ def top_k_proba(ranker, X, groups, k, *, n_samples=10_000, random_state=None):
     scores, grouping = scores_of_lists(ranker, X, groups, "top_k_proba")
     rng = check_random_state(random_state)
     values = top_k_probabilities(scores, grouping.lists, int(k), n_samples, rng)
-    return TopKProba(*map(grouping.scatter, values))
+    proba = TopKProba(*map(grouping.scatter, values))
+    return proba.labelled(X, groups=grouping.label_of_rows())
 
 
 def draw_ranks(

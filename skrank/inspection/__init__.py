@@ -4,10 +4,13 @@ Pictures need matplotlib (the extra "plot"), which is imported when they are dra
 """
 
 from skrank._probability.fit_summary import FitSummary
-from skrank._probability.pairs import PairProba
-from skrank._probability.partitions import ExpectedLevel, ListPairProba
-from skrank._probability.plackett_luce import TopKProba
 from skrank._probability.quasi import quasi_standard_errors
+from skrank._probability.results import (
+    ExpectedLevel,
+    ListPairProba,
+    PairProba,
+    TopKProba,
+)
 from skrank.inspection._calibration_display import RankCalibrationDisplay
 from skrank.inspection._coefficient_display import CoefficientDisplay
 from skrank.inspection._comparison_display import RankerComparisonDisplay

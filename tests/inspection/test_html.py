@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from skrank import ListMLERanker, RankNetRanker
+from skrank import ListMLERanker, PMOPRanker, RankNetRanker
 from skrank._data.html import STYLE
 from skrank.datasets import load_mode_choice, make_ranking
 from skrank.inspection import describe_lists, explain_scores
@@ -40,7 +40,38 @@ def metric():
     return explain_metric(ndcg_score, y, scores, groups, "sklearn", "lightgbm")
 
 
-@pytest.mark.parametrize("make", [comparison, description, explanation, pair, metric])
+def summary():
+    X, y, groups = load_mode_choice()
+    return ListMLERanker(alpha=0).fit(X, y, groups).summary(X, y, groups)
+
+
+def orders():
+    X, y, groups = load_mode_choice()
+    return ListMLERanker().fit(X, y, groups).top_k_proba(X, groups, 2)
+
+
+def one_pair():
+    X, y, groups = load_mode_choice()
+    return RankNetRanker().fit(X, y, groups).pairwise_proba(X[:3], X[3:6])
+
+
+def levels():
+    X, y, groups = load_mode_choice()
+    return PMOPRanker().fit(X, y, groups).expected_level(X, groups)
+
+
+def pairs_of_lists():
+    X, y, groups = load_mode_choice()
+    return PMOPRanker().fit(X, y, groups).pairwise_proba(X[:8], groups[:8])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(comparison, description, explanation, pair, metric),
+        *(summary, orders, one_pair, levels, pairs_of_lists),
+    ],
+)
 def test_results_are_well_formed_tables_that_can_be_frames(make):
     from xml.etree import ElementTree
 
@@ -84,3 +115,46 @@ def test_steps_of_a_metric_add_up_in_the_frame():
     total = found.first_value + frame["change"].sum()
     assert total == pytest.approx(found.second_value)
     np.testing.assert_allclose(frame["value"].iloc[-1], found.second_value)
+
+
+def test_probabilities_keep_the_rows_and_lists_of_the_user():
+    pd = pytest.importorskip("pandas")
+    X, y, groups = load_mode_choice()
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y, groups = X[order], y[order], groups[order]
+    names = [f"row {number}" for number in order]
+    frame = pd.DataFrame(X, index=names).add_prefix("f")
+    orders = ListMLERanker().fit(frame, y, groups)
+    top = orders.top_k_proba(frame, groups, 1)
+    probability, _ = top  # still a tuple of two
+    table = top.to_frame()
+    assert table.index.tolist() == names
+    assert table.columns.tolist() == ["groups", "probability", "standard_error"]
+    assert table["groups"].tolist() == groups.tolist()
+    assert table["probability"].tolist() == probability.tolist()
+    assert "row" in top._repr_html_()
+    assert "828 more rows" in top._repr_html_()
+    partitions = PMOPRanker().fit(frame, y, groups)
+    pairs = partitions.pairwise_proba(frame, groups)
+    table = pairs.to_frame()
+    assert table["first"].tolist() == [names[row] for row in pairs.first]
+    assert table["groups"].tolist() == groups[pairs.first].tolist()
+    sums = table[["win", "tie", "lose"]].sum(axis=1)
+    np.testing.assert_allclose(sums, 1.0)
+
+
+def test_results_survive_pickling_with_their_labels():
+    import pickle
+
+    result = orders()
+    again = pickle.loads(pickle.dumps(result))
+    assert type(again) is type(result)
+    assert again.to_frame().equals(result.to_frame())
+
+
+def test_the_summary_shows_what_it_prints():
+    result = summary()
+    html = re.sub(r"<[^>]+>", " ", result._repr_html_())
+    printed = re.findall(r"-?\d+\.\d+", str(result))
+    assert set(printed) <= set(re.findall(r"-?\d+\.\d+", html))
+    assert "clustered" in html
