@@ -42,6 +42,8 @@ myst_links_external_new_tab = False
 autosummary_generate = True
 autosummary_generate_overwrite = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
+smartquotes = False
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
@@ -56,6 +58,14 @@ if (MATHJAX / "MathJax.js").is_file():
         "showMathMenu": False,
         "messageStyle": "none",
         "SVG": {"linebreaks": {"automatic": True}},
+        # MyST marks pages as not to be looked at, and its formulas by a class.
+        "tex2jax": {
+            "inlineMath": [["\\(", "\\)"]],
+            "displayMath": [["\\[", "\\]"]],
+            "processRefs": False,
+            "processEnvironments": False,
+            "processClass": "math|tex2jax_process|mathjax_process",
+        },
     }
 
 # Gallery

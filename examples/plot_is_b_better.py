@@ -14,7 +14,7 @@ from skrank.datasets import make_ranking
 from skrank.inspection import MetricAtKDisplay, RankerComparisonDisplay
 from skrank.model_selection import compare_rankers, group_train_test_split
 
-X, y, groups = make_ranking(150, list_effect=1.0, noise=1.0, random_state=0)
+X, y, groups = make_ranking(150, list_effect=2.0, random_state=0)
 rankers = {"ridge": Ridge(), "listmle": ListMLERanker(), "ranknet": RankNetRanker()}
 
 # %%
