@@ -23,38 +23,26 @@ if _find_spec("skrank._kernels.gemv") is None:
             "and no skrank is installed. Run `pip install .` in the folder above first."
         )
 
-from skrank._data.groups import with_groups
-from skrank._data.lists import Lists
-from skrank._data.ranks import rank_within
-from skrank.ensemble import ranking_pipeline
-from skrank.linear_model import (
-    DavidsonLuceRanker,
-    DavidsonRanker,
-    LinearRanker,
-    ListMLERanker,
-    ListNetRanker,
-    PMOPRanker,
-    RankNetRanker,
-    RankRegressionRanker,
-    RankSVMRanker,
-    RaoKupperRanker,
-)
+from skrank._data.groups import with_groups as with_groups
+from skrank._data.lists import Lists as Lists
+from skrank._data.ranks import rank_within as rank_within
+from skrank.ensemble import ranking_pipeline as ranking_pipeline
+from skrank.linear_model import DavidsonLuceRanker as DavidsonLuceRanker
+from skrank.linear_model import DavidsonRanker as DavidsonRanker
+from skrank.linear_model import LinearRanker as LinearRanker
+from skrank.linear_model import ListMLERanker as ListMLERanker
+from skrank.linear_model import ListNetRanker as ListNetRanker
+from skrank.linear_model import PMOPRanker as PMOPRanker
+from skrank.linear_model import RankNetRanker as RankNetRanker
+from skrank.linear_model import RankRegressionRanker as RankRegressionRanker
+from skrank.linear_model import RankSVMRanker as RankSVMRanker
+from skrank.linear_model import RaoKupperRanker as RaoKupperRanker
 
 __version__ = _version("skrank")
 
+# All that is imported above is public, so that a new ranker is one line here.
 __all__ = [
-    "DavidsonLuceRanker",
-    "DavidsonRanker",
-    "LinearRanker",
-    "ListMLERanker",
-    "ListNetRanker",
-    "Lists",
-    "PMOPRanker",
-    "RankNetRanker",
-    "RankRegressionRanker",
-    "RankSVMRanker",
-    "RaoKupperRanker",
-    "rank_within",
-    "ranking_pipeline",
-    "with_groups",
+    name
+    for name, thing in globals().items()
+    if not (name.startswith("_") or isinstance(thing, type(_sys)))
 ]
