@@ -3,6 +3,7 @@
     python benchmarks/bench_neural.py simulated
     python benchmarks/bench_neural.py real TRAIN... --test TEST
     python benchmarks/bench_neural.py speed
+    python benchmarks/bench_neural.py curve [TRAIN... --test TEST]
 
 Tables as in doc/neural.md.
 """
@@ -16,9 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from torch import nn
 
-from skrank import ListMLERanker
+from skrank import ListMLERanker, RankNetRanker
 from skrank.datasets import load_letor
 from skrank.losses import PMOP, ListMLE, RankNet
 from skrank.metrics import PositionBased, UserBrowsing, err_score, ndcg_score
@@ -81,37 +84,128 @@ def simulated():
             print(f"| {name} | {mean:.4f} | {gain.mean():+.4f} +- {error:.4f} |")
 
 
-def real(files, test, max_epochs):
-    """Print NDCG@10 and ERR of one test file."""
-    parts = [load_letor(path) for path in files]
-    X, y = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-    groups = np.concatenate(
-        [[f"{i} {q}" for q in parts[i][2]] for i in range(len(parts))]
-    )
-    X_test, y_test, groups_test = load_letor(test)
-    mean, scale = X.mean(0), np.where(X.std(0) > 0, X.std(0), 1.0)
-    X, X_test = (X - mean) / scale, (X_test - mean) / scale
+def real(files, test):
+    """Print NDCG@10 and ERR of one test file, of the defaults on raw features."""
+    X, y, groups = letor_parts(files)
+    X_test, y_test, groups_test = letor_parts([test])
     grade = max(y.max(), y_test.max())
-    for name, ranker in {
-        "ListMLERanker": ListMLERanker(), **SCORERS, **ARRANGERS, **TARGETS
-    }.items():  # fmt: skip
-        neural = not isinstance(ranker, ListMLERanker)
-        if neural:
-            ranker.set_params(
-                max_epochs=max_epochs, early_stopping=True, n_epochs_no_change=5,
-                validation_fraction=0.2, dropout=0.2, random_state=0,
-            )  # fmt: skip
+    linear = {
+        "ListMLERanker": Linear(ListMLERanker()),
+        "RankNetRanker('gain')": Linear(),
+    }
+    for name, ranker in {**linear, **SCORERS, **ARRANGERS, **TARGETS}.items():
+        if name not in linear:
+            ranker.set_params(random_state=0)
         if name.endswith("M)"):
             ranker.set_params(max_grade=grade)
-        start = time.perf_counter()
-        ranker.fit(X, y, groups)
-        spent = time.perf_counter() - start
-        scores = (
-            ranker.predict(X_test, groups_test) if neural else ranker.predict(X_test)
-        )
+        spent = seconds(ranker.fit, X, y, groups)
+        scores = ranker.predict(X_test, groups_test)
         ndcg = ndcg_score(y_test, scores, groups_test, k=10)
         err = err_score(y_test, scores, groups_test, max_grade=grade)
         print(f"| {name} | {ndcg:.4f} | {err:.4f} | {spent:.0f} s |", flush=True)
+
+
+def curved_lists(n_lists, seed):
+    """Return lists whose worth is no weighted sum: waves and products of features."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((20 * n_lists, 10))
+    worth = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3]
+    noisy = (worth + 0.5 * rng.standard_normal(len(X))).reshape(n_lists, 20)
+    grades = np.argsort(np.argsort(noisy, axis=1), axis=1) // 4  # 0 to 4
+    return X, grades.ravel().astype(float), np.repeat(np.arange(n_lists), 20)
+
+
+class Trees:
+    """LightGBM's LambdaMART, 100 trees of 15 leaves, as a ranker."""
+
+    def fit(self, X, y, groups):
+        """Grow the trees."""
+        from lightgbm import LGBMRanker
+
+        self.trees = LGBMRanker(
+            n_estimators=100, num_leaves=15, n_jobs=1, verbose=-1, random_state=0
+        )
+        order = np.argsort(groups, kind="stable")
+        sizes = np.unique(np.asarray(groups), return_counts=True)[1]
+        self.trees.fit(X[order], y[order].astype(int), group=sizes)
+        return self
+
+    def predict(self, X, groups):
+        """Return scores."""
+        return self.trees.predict(X)
+
+
+class Linear:
+    """A linear ranker on features of mean 0 and variance 1."""
+
+    def __init__(self, ranker=None):
+        self.ranker = RankNetRanker("gain") if ranker is None else ranker
+
+    def fit(self, X, y, groups):
+        """Fit the weights."""
+        self.pipeline = make_pipeline(StandardScaler(), self.ranker)
+        scaled = self.pipeline[0].fit_transform(X)
+        self.pipeline[1].fit(scaled, y, groups)
+        return self
+
+    def predict(self, X, groups):
+        """Return scores."""
+        return self.pipeline.predict(X)
+
+
+LEARNERS = {
+    "RankNetRanker('gain'), linear": Linear,
+    "LightGBM": Trees,
+    "MLPRanker()": lambda: MLPRanker(random_state=0),
+    "STARanker()": lambda: STARanker(random_state=0),
+}
+
+
+def part_of(X, y, groups, n_lists):
+    """Return the first lists of a random order."""
+    labels = np.random.default_rng(0).permutation(np.unique(groups))[:n_lists]
+    kept = np.isin(groups, labels)
+    return X[kept], y[kept], groups[kept]
+
+
+def curve(name, train, test, numbers):
+    """Print NDCG@10 of test lists by number of training lists."""
+    print(f"\n| {name} | " + " | ".join(f"{n} lists" for n in numbers) + " |")
+    print("| --- " * (len(numbers) + 1) + "|")
+    X, y, groups = test
+    for learner, make in LEARNERS.items():
+        row, errors = [], []
+        for n_lists in numbers:
+            ranker = make().fit(*part_of(*train, n_lists))
+            values = ndcg_score(
+                y, ranker.predict(X, groups), groups, k=10, average=None
+            )
+            values = values[~np.isnan(values)]
+            row.append(f"{values.mean():.3f}")
+            errors.append(values.std(ddof=1) / np.sqrt(len(values)))
+        error = f" (+- {max(errors):.3f})"
+        print(f"| {learner}{error} | " + " | ".join(row) + " |", flush=True)
+
+
+def curves(files, test):
+    """Print learning curves of drawn lists, and of real ones if there are files."""
+    curve(
+        "drawn, waves and products", curved_lists(800, 0), curved_lists(200, 1),
+        [25, 50, 100, 200, 400, 800],
+    )  # fmt: skip
+    if files:
+        train = letor_parts(files)
+        n_lists = len(np.unique(train[2]))
+        numbers = [n for n in (25, 50, 100, 200) if n < n_lists]
+        curve("real", train, letor_parts([test]), [*numbers, n_lists])
+
+
+def letor_parts(paths):
+    """Return rows, labels and groups of some files, groups told apart by file."""
+    parts = [load_letor(path) for path in paths]
+    X, y = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+    groups = [[f"{i} {q}" for q in part[2]] for i, part in enumerate(parts)]
+    return X, y, np.concatenate(groups)
 
 
 class HandWritten(nn.Module):
@@ -283,14 +377,15 @@ def speed():
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["simulated", "real", "speed"])
+    parser.add_argument("what", choices=["simulated", "real", "speed", "curve"])
     parser.add_argument("files", nargs="*")
     parser.add_argument("--test")
-    parser.add_argument("--max-epochs", type=int, default=40)
     asked = parser.parse_args()
     if asked.what == "simulated":
         simulated()
+    elif asked.what == "curve":
+        curves(asked.files, asked.test)
     elif asked.what == "speed":
         speed()
     else:
-        real(asked.files, asked.test, asked.max_epochs)
+        real(asked.files, asked.test)

@@ -68,7 +68,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "batch_size": [Integers(1), StrOptions({"auto"})],
         "max_epochs": [Integers(1)],
-        "early_stopping": ["boolean"],
+        "early_stopping": ["boolean", StrOptions({"auto"})],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "validation_metric": [str, callable, None],
         "n_epochs_no_change": [Integers(1)],

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from torch import nn
 
-from skrank.losses import ListMLE, Loss
+from skrank.losses import Loss, RankNet
 from skrank.neural._base import NeuralRanker
 from skrank.neural._fitting import hidden_sizes
 from skrank.neural._scorers import OwnScorer, Scorer, batch_scores
 from skrank.neural._targets import LossTarget
+
+LARGEST_GRADE = 30  # of labels whose gains 2**y - 1 weigh pairs by default
 
 
 class MLPRanker(NeuralRanker):
@@ -28,8 +30,9 @@ class MLPRanker(NeuralRanker):
     Parameters
     ----------
     loss : Loss, default=None
-        The loss, such as ``RankNet()``, ``PMOP()`` or one of your own; None means
-        ``ListMLE()``.
+        The loss, such as ``ListMLE()``, ``PMOP()`` or one of your own. None means
+        ``RankNet("gain")`` for grades, whole numbers from 0 to 30, and ``RankNet()``
+        for other labels.
     scorer : torch.nn.Module or callable, default=None
         A network of your own in place of the encoders: a module whose ``forward`` takes
         standardised candidates (n_lists, longest, n_features), and ``valid``
@@ -61,10 +64,11 @@ class MLPRanker(NeuralRanker):
         to 128 lists. Steps that need much memory are computed in parts.
     max_epochs : int, default=50
         Largest number of passes over the lists.
-    early_stopping : bool, default=False
+    early_stopping : bool or "auto", default="auto"
         Set whole lists apart, stop when the value on them no longer gets better, and
-        keep the network of the best epoch. Each network has lists of its own.
-    validation_fraction : float, default=0.1
+        keep the network of the best epoch. Each network has lists of its own. "auto"
+        does so if there are at least ten lists.
+    validation_fraction : float, default=0.2
         Share of the lists set apart.
     validation_metric : str, callable or RankingScorer, default=None
         What is measured on the lists set apart: None is the loss. A name
@@ -72,7 +76,7 @@ class MLPRanker(NeuralRanker):
         ``metric(y, scores, groups)`` or a scorer is a metric to be large.
     n_epochs_no_change : int, default=10
         Epochs to wait for a better value.
-    n_networks : int, default=1
+    n_networks : int, default=3
         Number of networks, trained one after the other from other first weights. The
         mean of their scores ranks.
     warm_start : bool, default=False
@@ -117,10 +121,9 @@ class MLPRanker(NeuralRanker):
     Examples
     --------
     >>> from skrank.datasets import make_ranking
-    >>> from skrank.losses import RankNet
     >>> from skrank.neural import MLPRanker
     >>> X, y, groups = make_ranking(n_lists=40, noise=0.0, random_state=0)
-    >>> ranker = MLPRanker(RankNet(), max_epochs=20, random_state=0)
+    >>> ranker = MLPRanker(random_state=0)
     >>> ranker.fit(X, y, groups).score(X, y, groups) > 0.9
     True
     """
@@ -145,11 +148,11 @@ class MLPRanker(NeuralRanker):
         weight_decay=1e-4,
         batch_size="auto",
         max_epochs=50,
-        early_stopping=False,
-        validation_fraction=0.1,
+        early_stopping="auto",
+        validation_fraction=0.2,
         validation_metric=None,
         n_epochs_no_change=10,
-        n_networks=1,
+        n_networks=3,
         warm_start=False,
         n_jobs=None,
         device="cpu",
@@ -184,14 +187,18 @@ class MLPRanker(NeuralRanker):
         extra = [network["head"].extra.detach().numpy() for network in self.networks_]
         return np.mean(extra, axis=0, dtype=np.float64)
 
-    def _loss(self):
-        return ListMLE() if self.loss is None else self.loss
+    def _loss(self, y):
+        """Return the loss to learn some labels with."""
+        if self.loss is not None:
+            return self.loss
+        are_grades = y.min() >= 0 and y.max() <= LARGEST_GRADE and (y % 1 == 0).all()
+        return RankNet("gain" if are_grades else None)
 
     def _labels(self, y, lists):
-        return self._loss().check_labels(y, lists)
+        return self._loss(y).check_labels(y, lists)
 
     def _head(self, data):
-        extra = self._loss().extra_parameters(data.y, data.lists)
+        extra = self._loss(data.y).extra_parameters(data.y, data.lists)
         if self.scorer is None:
             return Scorer(hidden_sizes(self.hidden_size), extra)
         return OwnScorer(self.scorer, self._inputs.candidates.n_columns, extra)
@@ -207,7 +214,7 @@ class MLPRanker(NeuralRanker):
         return nn.ModuleDict({"head": head})
 
     def _target(self, data, rng):
-        return LossTarget(self._loss(), data.y, data.lists)
+        return LossTarget(self._loss(data.y), data.y, data.lists)
 
     def _predict(self, networks, batch):
         return sum(batch_scores(network, batch) for network in networks) / len(networks)

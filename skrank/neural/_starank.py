@@ -93,10 +93,11 @@ class STARanker(NeuralRanker):
         to 128 lists. Steps that need much memory are computed in parts.
     max_epochs : int, default=50
         Largest number of passes over the lists.
-    early_stopping : bool, default=False
+    early_stopping : bool or "auto", default="auto"
         Set whole lists apart, stop when the value on them no longer gets better, and
-        keep the network of the best epoch. Each network has lists of its own.
-    validation_fraction : float, default=0.1
+        keep the network of the best epoch. Each network has lists of its own. "auto"
+        does so if there are at least ten lists.
+    validation_fraction : float, default=0.2
         Share of the lists set apart.
     validation_metric : str, callable or RankingScorer, default=None
         What is measured on the lists set apart: None is the loss, with equal labels
@@ -104,7 +105,7 @@ class STARanker(NeuralRanker):
         a function ``metric(y, scores, groups)`` or a scorer is a metric to be large.
     n_epochs_no_change : int, default=10
         Epochs to wait for a better value.
-    n_networks : int, default=1
+    n_networks : int, default=3
         Number of networks, trained one after the other from other first weights. The
         mean of their scores at each place arranges.
     warm_start : bool, default=False
@@ -183,11 +184,11 @@ class STARanker(NeuralRanker):
         weight_decay=1e-4,
         batch_size="auto",
         max_epochs=50,
-        early_stopping=False,
-        validation_fraction=0.1,
+        early_stopping="auto",
+        validation_fraction=0.2,
         validation_metric=None,
         n_epochs_no_change=10,
-        n_networks=1,
+        n_networks=3,
         warm_start=False,
         n_jobs=None,
         device="cpu",

@@ -13,6 +13,8 @@ from skrank.metrics import RankingScorer, make_ranking_scorer
 from skrank.neural._batches import MOST_ROWS, Batch, bounded_parts
 from skrank.neural._trainer import mean_loss
 
+FEWEST_LISTS = 10  # of which early_stopping="auto" sets some apart
+
 
 def split_lists(
     ranker: Any, weights: Floats, rng: np.random.RandomState
@@ -36,10 +38,11 @@ def split_lists(
         If ``early_stopping`` is True and fewer than two lists weigh more than 0.
     """
     numbers = np.arange(len(weights))
-    if not ranker.early_stopping:
-        return numbers, None
     weighty = np.flatnonzero(weights > 0)
-    if len(weighty) < 2:
+    enough = FEWEST_LISTS if ranker.early_stopping == "auto" else 2
+    if not ranker.early_stopping or (enough > 2 and len(weighty) < enough):
+        return numbers, None
+    if len(weighty) < enough:
         raise ValueError(
             "early_stopping=True sets whole lists apart, and there is only one "
             + ("list. " if len(weights) == 1 else "with a weight above 0. ")

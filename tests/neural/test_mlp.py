@@ -12,7 +12,6 @@ from skrank.losses import (  # noqa: E402
     PMOP,
     Davidson,
     DavidsonLuce,
-    ListMLE,
     Loss,
     RankNet,
 )
@@ -26,7 +25,8 @@ LOSSES = [
     and issubclass(getattr(skrank.losses, name), Loss)
     and name != "Loss"
 ]
-QUICK = {"max_epochs": 15, "hidden_size": 16, "random_state": 0}
+ONE_NETWORK = {"n_networks": 1, "early_stopping": False}
+QUICK = {**ONE_NETWORK, "max_epochs": 15, "hidden_size": 16, "random_state": 0}
 FAST = {**QUICK, "learning_rate": 0.02, "batch_size": 32}
 
 
@@ -64,11 +64,17 @@ def test_every_loss_trains_a_network(loss, data):
     assert ranker.score(X, y, groups) > untrained.score(X, y, groups) + 0.1
 
 
-def test_listmle_is_the_default(data):
-    X, y, groups = data
-    default = MLPRanker(**QUICK).fit(X, y, groups).predict(X, groups)
-    given = MLPRanker(ListMLE(), **QUICK).fit(X, y, groups).predict(X, groups)
-    np.testing.assert_array_equal(default, given)
+def test_pairs_weighed_by_gain_are_the_default_for_grades_alone(data):
+    X, grades, groups = data
+    for y, loss in [
+        (grades, RankNet("gain")),
+        (grades - 1, RankNet()),
+        (grades + 0.5, RankNet()),
+        (10 * grades, RankNet()),
+    ]:
+        default = MLPRanker(**QUICK).fit(X, y, groups).predict(X, groups)
+        named = MLPRanker(loss, **QUICK).fit(X, y, groups).predict(X, groups)
+        np.testing.assert_array_equal(default, named)
 
 
 def test_parameters_of_a_loss_are_learned(data):

@@ -14,7 +14,8 @@ from skrank.neural import ListData, MLPRanker, STARanker  # noqa: E402
 from skrank.neural._callbacks import HAS_CALLBACKS  # noqa: E402
 from skrank.neural._fitting import lists_in_a_step  # noqa: E402
 
-QUICK = {"max_epochs": 4, "hidden_size": 8, "random_state": 0}
+ONE_NETWORK = {"n_networks": 1, "early_stopping": False}
+QUICK = {**ONE_NETWORK, "max_epochs": 4, "hidden_size": 8, "random_state": 0}
 BOTH = pytest.mark.parametrize("ranker", [STARanker, MLPRanker])
 needs_callbacks = pytest.mark.skipif(
     not HAS_CALLBACKS, reason="scikit-learn has callbacks from 1.9 on"
@@ -67,7 +68,7 @@ def parts(model, data):
 
 def test_scores_of_several_networks_are_averaged(data):
     X, y, groups = data
-    model = MLPRanker(**QUICK, n_networks=3).fit(X, y, groups)
+    model = MLPRanker(**{**QUICK, "n_networks": 3}).fit(X, y, groups)
     scores = [part.predict(X, groups) for part in parts(model, data)]
     assert not np.allclose(scores[0], scores[1], atol=1e-3)
     expected = np.mean(scores, axis=0)
@@ -78,7 +79,7 @@ def test_scores_of_several_networks_are_averaged(data):
 
 def test_several_networks_arrange_by_their_mean_scores_at_each_place(data):
     X, y, groups = data
-    model = STARanker(**QUICK, n_networks=2).fit(X, y, groups)
+    model = STARanker(**{**QUICK, "n_networks": 2}).fit(X, y, groups)
     ranks, scores = model.arrange(X, groups, return_scores=True)
     for label in list_labels(groups):
         here = groups == label
@@ -96,9 +97,11 @@ def test_several_networks_arrange_by_their_mean_scores_at_each_place(data):
 @BOTH
 def test_networks_stop_each_for_itself(data, ranker):
     model = ranker(
-        **{**QUICK, "max_epochs": 40, "learning_rate": 0.1},
-        n_networks=3, early_stopping=True, n_epochs_no_change=2,
-    ).fit(*data)  # fmt: skip
+        **{
+            **{**QUICK, "max_epochs": 40, "learning_rate": 0.1, "n_networks": 3},
+            **{"early_stopping": True, "n_epochs_no_change": 2},
+        }
+    ).fit(*data)
     lengths = np.isfinite(model.loss_curves_).sum(axis=1)
     assert model.n_epochs_ == lengths.max() > lengths.min()
     for curve, length in zip(model.validation_curves_, lengths, strict=True):
@@ -187,7 +190,7 @@ class SetScorer(torch.nn.Module):
 
 def test_a_module_may_be_made_for_the_features_and_see_which_rows_are_valid(data):
     X, y, groups = data
-    model = MLPRanker(Davidson(), scorer=SetScorer, n_networks=2, **QUICK)
+    model = MLPRanker(Davidson(), scorer=SetScorer, **{**QUICK, "n_networks": 2})
     model.fit(X, y, groups)
     assert model.extra_.shape == Davidson().extra_parameters(y, Lists([len(y)])).shape
     scores = model.predict(X, groups)
@@ -253,9 +256,10 @@ def test_callbacks_of_scikit_learn_see_each_epoch_and_the_state_so_far(data, ran
     from sklearn.callback import ScoringMonitor
 
     X, y, groups = data
+    two = {**QUICK, "n_networks": 2}
     monitor = ScoringMonitor(scoring={"ndcg": ndcg_scorer()})
-    model = ranker(**QUICK, n_networks=2).set_callbacks(monitor).fit(X, y, groups)
-    expected = ranker(**QUICK, n_networks=2).fit(X, y, groups)
+    model = ranker(**two).set_callbacks(monitor).fit(X, y, groups)
+    expected = ranker(**two).fit(X, y, groups)
     np.testing.assert_array_equal(model.loss_curves_, expected.loss_curves_)
     logs = monitor.get_logs().data
     epochs = [row for row in logs if row["task_name"] == "epoch"]
@@ -298,3 +302,16 @@ def test_a_callback_may_stop_a_network_and_is_torn_down_after_an_error(data, ran
     with pytest.raises(RuntimeError, match="of the callback"):
         model.fit(*data)
     assert (model.n_epochs_, failing.torn_down) == (2, 1)
+
+
+@BOTH
+def test_lists_are_set_apart_by_default_where_there_are_ten(data, ranker):
+    X, y, groups = data
+    model = ranker(max_epochs=2, hidden_size=4, n_networks=1, random_state=0)
+    for n_lists, n_values in [(9, 0), (10, 2)]:
+        part = groups < n_lists
+        model.fit(X[part], y[part], groups[part])
+        assert len(model.validation_curve_) == n_values
+    weights = np.where(groups == 0, 0.0, 1.0)
+    model.fit(X[part], y[part], groups[part], sample_weight=weights[part])
+    assert len(model.validation_curve_) == 0

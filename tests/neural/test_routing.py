@@ -14,7 +14,8 @@ from skrank.metrics import dcg_scorer, ndcg_score, ndcg_scorer  # noqa: E402
 from skrank.model_selection import QueryKFold  # noqa: E402
 from skrank.neural import MLPRanker, STARanker, make_browsing  # noqa: E402
 
-QUICK = {"max_epochs": 3, "learning_rate": 0.01, "random_state": 0}
+ONE_NETWORK = {"n_networks": 1, "early_stopping": False}
+QUICK = {**ONE_NETWORK, "max_epochs": 3, "learning_rate": 0.01, "random_state": 0}
 SIZES = [2, 8]
 BOTH = pytest.mark.parametrize("ranker", [STARanker, MLPRanker])
 

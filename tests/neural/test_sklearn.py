@@ -46,8 +46,8 @@ EXCUSED = {
 
 @parametrize_with_checks(
     [
-        OneListSTARanker(max_epochs=2, hidden_size=4),
-        OneListMLPRanker(max_epochs=2, hidden_size=4),
+        OneListSTARanker(max_epochs=2, hidden_size=4, n_networks=1),
+        OneListMLPRanker(max_epochs=2, hidden_size=4, n_networks=1),
     ],
     expected_failed_checks=lambda estimator: EXCUSED,
 )

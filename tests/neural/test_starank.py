@@ -24,7 +24,8 @@ from skrank.neural._fitting import LabelledLists  # noqa: E402
 from skrank.neural._targets import ArrangementTarget  # noqa: E402
 from skrank.neural._validation import split_lists  # noqa: E402
 
-QUICK = {"max_epochs": 3, "hidden_size": 8, "random_state": 0}
+ONE_NETWORK = {"n_networks": 1, "early_stopping": False}
+QUICK = {**ONE_NETWORK, "max_epochs": 3, "hidden_size": 8, "random_state": 0}
 BOTH = pytest.mark.parametrize("ranker", [STARanker, MLPRanker])
 
 
@@ -262,7 +263,9 @@ def test_arranging_gains_where_neighbours_depend_on_each_other():
     given = test.X, test.groups, test.history, test.profile
     worth = {}
     for ranker in (STARanker, MLPRanker):
-        model = ranker(max_epochs=25, learning_rate=0.005, random_state=0)
+        model = ranker(
+            **{**QUICK, "max_epochs": 25, "hidden_size": 64}, learning_rate=0.005
+        )
         model.fit(train.X, train.y, train.groups, train.history, train.profile)
         worth[ranker] = test.worth(model.predict(*given), average=None)
     gain = worth[STARanker] - worth[MLPRanker]
@@ -271,8 +274,8 @@ def test_arranging_gains_where_neighbours_depend_on_each_other():
 
 def test_early_stopping_keeps_whole_lists_apart_and_the_best_network(data):
     model = STARanker(
-        **{**QUICK, "max_epochs": 200},
-        learning_rate=0.05, early_stopping=True, n_epochs_no_change=3, ties="fixed",
+        **{**QUICK, "max_epochs": 200, "early_stopping": True},
+        learning_rate=0.05, n_epochs_no_change=3, ties="fixed", validation_fraction=0.1,
     ).fit(*data)  # fmt: skip
     curve = model.validation_curve_
     assert model.n_epochs_ == len(curve) < 200
@@ -281,8 +284,8 @@ def test_early_stopping_keeps_whole_lists_apart_and_the_best_network(data):
     assert (len(training), len(apart)) == (36, 4)
     assert sorted([*training, *apart]) == list(range(40))
     again = STARanker(
-        **{**QUICK, "max_epochs": int(np.argmin(curve)) + 1},
-        learning_rate=0.05, early_stopping=True, n_epochs_no_change=3, ties="fixed",
+        **{**QUICK, "max_epochs": int(np.argmin(curve)) + 1, "early_stopping": True},
+        learning_rate=0.05, n_epochs_no_change=3, ties="fixed", validation_fraction=0.1,
     ).fit(*data)  # fmt: skip
     np.testing.assert_array_equal(again.predict(*new(data)), model.predict(*new(data)))
 

@@ -19,7 +19,14 @@ from skrank.neural._copies import by_content  # noqa: E402
 from skrank.neural._device import find_device, prediction_device  # noqa: E402
 from skrank.neural._trainer import Trainer  # noqa: E402
 
-QUICK = {"max_epochs": 3, "hidden_size": 8, "random_state": 0, "dropout": 0.2}
+ONE_NETWORK = {"n_networks": 1, "early_stopping": False}
+QUICK = {
+    **ONE_NETWORK,
+    "max_epochs": 3,
+    "hidden_size": 8,
+    "random_state": 0,
+    "dropout": 0.2,
+}
 BOTH = pytest.mark.parametrize("ranker", [STARanker, MLPRanker])
 
 
@@ -133,7 +140,7 @@ def test_a_fit_on_the_cpu_seeds_no_other_device(data, ranker, monkeypatch):
 @BOTH
 def test_validation_lists_are_drawn_among_those_that_weigh(data, ranker):
     X, y, groups = data
-    model = ranker(**QUICK, early_stopping=True, validation_fraction=0.9)
+    model = ranker(**{**QUICK, "early_stopping": True}, validation_fraction=0.9)
     weights = np.where(groups < 2, 1.0, 0.0)
     model.fit(X, y, groups, sample_weight=weights)
     assert np.isfinite(model.validation_curve_).all()
@@ -145,7 +152,8 @@ def test_validation_lists_are_drawn_among_those_that_weigh(data, ranker):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_validation_value_that_is_no_number_is_an_error_in_words(data, ranker, value):
     model = ranker(
-        **QUICK, early_stopping=True, validation_metric=lambda y, scores, groups: value
+        **{**QUICK, "early_stopping": True},
+        validation_metric=lambda y, scores, groups: value,
     )
     with pytest.raises(ValueError, match=r"validation value is -?(nan|inf) after"):
         model.fit(*data)
