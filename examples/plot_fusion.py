@@ -20,12 +20,12 @@ from skrank.model_selection import compare_rankers
 # %%
 # Relevance that is partly linear, partly a product of two features.
 X, _, groups, coef = make_ranking(
-    120, n_features=10, n_informative=6, return_coef=True, random_state=0
+    250, n_features=10, n_informative=6, return_coef=True, random_state=0
 )
 rng = np.random.default_rng(0)
 worth = X @ coef + 0.8 * X[:, 0] * X[:, 1] + 0.6 * rng.gumbel(size=len(X))
 y = np.searchsorted(np.quantile(worth, [0.5, 0.8, 0.95]), worth)
-X += 0.5 * rng.normal(size=(120, 10))[groups]
+X += 0.5 * rng.normal(size=(250, 10))[groups]
 
 # %%
 linear = ListMLERanker()

@@ -19,12 +19,12 @@ from skrank.datasets import make_ranking
 from skrank.metrics import ndcg_scorer
 from skrank.model_selection import QueryKFold
 
-X, y, groups = make_ranking(60, n_features=40, noise=1.0, random_state=0)
+X, y, groups = make_ranking(20, n_features=50, n_informative=5, random_state=0)
 
 # %%
 # With metadata routing on, groups that are passed to ``fit`` reach the ranker, the
 # scorer and the splitter. (Without routing, ``with_groups(y, groups)`` does it.)
-alphas = np.logspace(-4, 2, 10)
+alphas = np.logspace(-3, 3, 13)
 with sklearn.config_context(enable_metadata_routing=True):
     search = GridSearchCV(
         make_pipeline(StandardScaler(), ListMLERanker()),

@@ -68,7 +68,13 @@ def style_of(number: int) -> dict[str, str]:
 
 def wrapped_names(names: Sequence[Any]) -> list[str]:
     """Return names on several lines where they are long; none is cut."""
-    return [textwrap.fill(str(name), LONGEST, break_on_hyphens=False) for name in names]
+    return [
+        "\n".join(
+            textwrap.fill(line, LONGEST, break_on_hyphens=False)
+            for line in str(name).split("\n")
+        )
+        for name in names
+    ]
 
 
 def height_of(n_rows: int, least: float = 2.0) -> float:
