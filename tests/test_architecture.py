@@ -53,7 +53,6 @@ LONG_FILES = {
 }
 LONG_FUNCTIONS = {
     "_cli/options.py: options": 116,
-    "_fit/lbfgs.py: minimize_lbfgs": 67,
     "_kernels/browsing_orders.pyx: browsing_search": 104,
     "_kernels/listwise.pyx: _one_list": 107,
     "_kernels/marginal.pyx: level": 110,

@@ -5,14 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import Lock
 from typing import Any
 
-from threadpoolctl import OpenBLASController, threadpool_limits
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 _lock = Lock()
 _n_inside = 0
 _limit: Any = None
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the BLAS libraries of the process, which take 3 ms to look for.
+
+    Those of numpy and scipy, which all products here use, are loaded by then.
+    """
+    return ThreadpoolController()
 
 
 @contextmanager
@@ -27,7 +37,7 @@ def one_blas_thread() -> Iterator[None]:
     with _lock:
         if _n_inside == 0:
             _forget_owner()
-            _limit = threadpool_limits(limits=1, user_api="blas")
+            _limit = _libraries().limit(limits=1, user_api="blas")
         _n_inside += 1
     try:
         yield

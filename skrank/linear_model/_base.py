@@ -23,9 +23,10 @@ from skrank._fit.diagnostics import (
     warn_of_solution,
 )
 from skrank._fit.features import constant_features
-from skrank._fit.lbfgs import minimize_by_smoothing, minimize_lbfgs
+from skrank._fit.lbfgs import minimize_lbfgs
 from skrank._fit.objective import LinearObjective
 from skrank._fit.penalty import penalty_by_rule
+from skrank._fit.smoothing import minimize_by_smoothing
 from skrank._probability import likelihood, pairs, partitions, plackett_luce, summary
 from skrank.base import RankerMixin
 from skrank.linear_model._by_model import ByModel

@@ -77,11 +77,12 @@ class PMOPRanker(BaseLinearRanker):
     max_iter : int, default=1000
         Largest number of iterations of L-BFGS.
     tol : float, default=1e-6
-        Stop when the largest entry of the gradient is at most this share of the
-        largest at zero weights.
+        Stop when the objective is, by estimate, at most ``tol**2`` times its decrease
+        since zero weights above the least possible: half the square of Newton's
+        decrement, with the curvature that the solver whitens features by.
     ftol : float, default=64 * eps
-        Stop when an iteration lowers the objective by less than this share of the
-        decrease so far.
+        Stop when an iteration lowers the objective by less than this share of its
+        decrease since zero weights.
     warm_start : bool, default=False
         Start from the last fit's weights instead of zero.
     n_jobs : int, default=None

@@ -17,6 +17,9 @@ from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats, Lists
 
+N_PROBES = 4  # of a Hessian's diagonal
+N_STEPS, SMALLEST_REST = 4, 0.3  # of the fixed point for the weights of rows
+
 
 class Loss(BaseEstimator):
     """Base class of the losses: a value a list, and its gradient in the scores.
@@ -73,7 +76,11 @@ class Loss(BaseEstimator):
         This is the only place that tells the two kinds apart: all callers pass it.
         """
         super().__init_subclass__(**options)
-        for name, n_arguments in (("value_and_gradient", 4), ("hessian_product", 5)):
+        for name, n_arguments in (
+            ("value_and_gradient", 4),
+            ("hessian_product", 5),
+            ("curvature_weights", 4),
+        ):
             method = vars(cls).get(name)
             if method is not None and not _takes(method, n_arguments):
                 setattr(cls, name, _taking_extra(method, n_arguments - 1))
@@ -200,6 +207,32 @@ class Loss(BaseEstimator):
     ) -> list[str]:
         """Return what a summary's reader must know, given prepared blocks of lists."""
         return []
+
+    def curvature_weights(
+        self, scores: Floats, prepared: Any, lists: Lists, extra: Floats | None = None
+    ) -> Floats:
+        r"""Return d, (n_rows,), of a simple form for the Hessian of each list.
+
+        It is about :math:`\mathrm{diag}(d) - d d^T / 1^T d`. The solver whitens
+        features with d: that changes how fast a fit is, not where it ends. By default
+        h, the diagonal of the Hessian, is the mean of v (H v) over a few random signs
+        v, and d solves :math:`d_i (1 - d_i / \sum_j d_j) = h_i`: exact for a softmax,
+        for lists of two, for pairs that curve alike.
+        """
+        random = np.random.default_rng(lists.n_rows)
+        extra = np.empty(0) if extra is None else extra
+        diagonal = np.zeros(lists.n_rows)
+        for _ in range(N_PROBES):
+            signs = 2.0 * random.integers(0, 2, lists.n_rows) - 1.0
+            product = self.hessian_product(scores, prepared, lists, signs, extra)
+            diagonal += signs * product / N_PROBES
+        diagonal = np.where(diagonal > 0.0, diagonal, 0.0)
+        weights = diagonal
+        for _ in range(N_STEPS):
+            total = lists.sum(weights)
+            share = weights / lists.expand(np.where(total > 0.0, total, 1.0))
+            weights = diagonal / np.maximum(1.0 - share, SMALLEST_REST)
+        return weights
 
     @takes_groups
     def __call__(

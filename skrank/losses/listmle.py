@@ -269,6 +269,22 @@ class ListMLE(Loss):
         efron = self.ties != "breslow"
         return plackett_luce_curvature(scores, *prepared, efron, direction)
 
+    def curvature_weights(
+        self, scores: Floats, prepared: Stages, lists: Lists
+    ) -> Floats:
+        """Return the sum of each row's probabilities over stages, from the gradient.
+
+        The gradient less what the picks take away. Exact for one stage.
+        """
+        if self.ties == "marginal":
+            return super().curvature_weights(scores, prepared, lists)
+        sums = self.value_and_gradient(scores, prepared, lists)[1].copy()
+        picks = np.ones(lists.n_rows) if prepared.weights is None else prepared.weights
+        place = np.arange(lists.n_rows) - lists.expand(lists.starts)
+        picked = place < lists.expand(self.n_terms(prepared, lists))
+        sums[prepared.order] += np.where(picked, picks, 0.0)
+        return np.maximum(sums, 0.0)
+
     def n_terms(self, prepared: Stages, lists: Lists) -> Floats:
         """Return the number of rows picked in each list."""
         ends = prepared.level_starts[prepared.level_offsets[:-1] + prepared.n_stages]

@@ -108,3 +108,9 @@ class ListNet(Loss):
         weights = lists.softmax(scores)[0] * lists.expand(prepared.total)
         product = weights * direction
         return product - weights * lists.expand(lists.sum(product))
+
+    def curvature_weights(
+        self, scores: Floats, prepared: Target, lists: Lists
+    ) -> Floats:
+        """Return the softmax of each list's scores, which is exact."""
+        return lists.softmax(scores)[0] * lists.expand(prepared.total)

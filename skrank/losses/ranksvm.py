@@ -110,6 +110,13 @@ class _RoundedHinge(RankSVM):
         values, gradient = _visit_pairs(scores, prepared, self.width)
         return values / self.width, gradient / self.width
 
+    def curvature_weights(
+        self, scores: Floats, prepared: Levels, lists: Lists
+    ) -> Floats:
+        """Return those of a width of 1, in which there are pairs enough to tell."""
+        wide = _RoundedHinge(1.0)
+        return Loss.curvature_weights(wide, scores, prepared, lists)
+
     hessian_product = Loss.hessian_product
     smoothed = Loss.smoothed
 

@@ -8,8 +8,9 @@ import pytest
 
 from skrank import Lists
 from skrank._fit.data import FitData
-from skrank._fit.lbfgs import LAST_DIGITS, minimize_by_smoothing, minimize_lbfgs
+from skrank._fit.lbfgs import LAST_DIGITS, minimize_lbfgs
 from skrank._fit.objective import LinearObjective
+from skrank._fit.smoothing import minimize_by_smoothing
 from skrank.losses import ListMLE, ListNet, Loss, RankNet, RankSVM
 
 
@@ -55,7 +56,7 @@ def test_the_gradient_at_the_end_is_within_tol_of_the_first():
     ("factor", "constant"), [(2.0**40, 0.0), (2.0**-40, 0.0), (1.0, 1e6)]
 )
 def test_factors_and_constants_of_a_loss_do_not_change_the_path(factor, constant):
-    plain = solve(problem(ListMLE(), alpha=0.1), tol=1e-4)
+    plain = solve(problem(Scaled(ListMLE()), alpha=0.1), tol=1e-4)
     loss = Scaled(ListMLE(), factor, constant)
     other = solve(problem(loss, alpha=0.1 * factor), tol=1e-4)
     assert other.n_iter == plain.n_iter

@@ -138,7 +138,7 @@ def test_two_thousand_rows_with_a_thousand_positives_are_finite(ranker):
     assert fitted.coef_[0] > 0.01
 
 
-def test_relabelled_groups_give_the_same_weights(ranker):
+def test_relabelled_groups_give_the_same_weights(ranker, exact):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6, 2)), np.array([1, 0, 2, 0, 1, 0])
     numbers = np.array([3, 3, 1, 1, 1, 2])
@@ -147,8 +147,10 @@ def test_relabelled_groups_give_the_same_weights(ranker):
     for labels in ([1, 1, 2, 2, 2, 3], list("ccaaab"), [0.5, 0.5, -1, -1, -1, 0]):
         np.testing.assert_array_equal(ranker().fit(X, y, labels).coef_, first)
     rows = rng.permutation(6)
-    shuffled = ranker().fit(X[rows], y[rows], numbers[rows])
-    np.testing.assert_allclose(shuffled.coef_, first, rtol=0, atol=1e-8)
+    # In another order the way to the optimum is another, but not the optimum.
+    best = ranker(**exact).fit(X, y, numbers)
+    shuffled = ranker(**exact).fit(X[rows], y[rows], numbers[rows])
+    np.testing.assert_allclose(shuffled.coef_, best.coef_, rtol=0, atol=1e-8)
 
 
 def test_a_list_repeated_under_new_names_has_that_weight(ranker, lists, exact):

@@ -289,7 +289,7 @@ def two_optima(seed):
     return X, rng.integers(0, 2, size=18), np.repeat([0, 1, 2], 6)
 
 
-@pytest.mark.parametrize(("seed", "zero_is_better"), [(0, True), (136, False)])
+@pytest.mark.parametrize(("seed", "zero_is_better"), [(21, True), (1, False)])
 def test_the_better_of_two_optima_is_kept_with_a_warning(seed, zero_is_better):
     X, y, groups = two_optima(seed)
     from_zero = LinearRanker(PMOP(), alpha=0.001).fit(X, y, groups)
@@ -318,7 +318,7 @@ def test_the_better_of_two_optima_is_kept_with_a_warning(seed, zero_is_better):
 
 
 def test_ends_less_than_ftol_apart_are_no_sign_of_several_optima():
-    X, y, groups = two_optima(0)
+    X, y, groups = two_optima(21)
     ranker = PMOPRanker(alpha=0.001)
     with pytest.warns(UserWarning, match="several optima") as caught:
         ranker.fit(X, y, groups)

@@ -1,0 +1,337 @@
+"""One minimisation by L-BFGS, in coordinates that are made anew where that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import Bounds, OptimizeResult, minimize
+
+from skrank._data.lists import Floats
+from skrank._fit.gram import (
+    Basis,
+    Gram,
+    needs_basis,
+    passes_of_gram,
+    row_space,
+    weighted_gram,
+)
+from skrank._fit.objective import LinearObjective
+from skrank._fit.whitening import (
+    Coordinates,
+    Units,
+    Whitened,
+    can_be_whitened,
+    units_of_spread,
+)
+
+LAST_DIGITS = 64 * float(np.finfo(np.float64).eps)  # of the objective, lost in its sums
+PAST, LEAST_PAST = 30, 10  # steps that L-BFGS remembers, the fewer the wider X
+PAST_BYTES = 2**23
+# Evaluations before features are whitened anew, with the curvature where the search has
+# come to; twice as many each time from the second on. Until then D is too far off.
+PATIENCE = 8
+# Whitening anew pays for so many decades of the gap that are left, and for more where
+# it costs more passes.
+DECADES, PASSES_A_DECADE = 3.0, 8.0
+# Where to whiten costs more passes, a fit may well be done before: begin without.
+MOST_PASSES = 50.0
+# Share of the first Gram matrix in later ones. Rows far in the flat part of a loss have
+# no curvature there, and steps along them would be too long.
+KEPT = 0.01
+NOTHING = 1e-10  # beside another slope, as rounding may leave it
+
+
+class Point(NamedTuple):
+    """Parameters, the objective there, and its gradient."""
+
+    parameters: Floats
+    value: float
+    gradient: Floats
+
+
+class Search:
+    """One minimisation: where it is, what it has cost, and why it ended.
+
+    ``reason`` is None while it runs; then "converged", "enough", "ftol", "limit" or,
+    where the line search ends without a lower value, "stuck".
+    """
+
+    def __init__(
+        self,
+        objective: LinearObjective,
+        start: Floats,
+        tol: float,
+        ftol: float,
+        max_iter: int,
+        verbose: int,
+        name: str,
+        enough: Callable[[Point, float], bool] | None,
+    ) -> None:
+        self.objective, self.start, self.enough = objective, start, enough
+        self.tol, self.ftol, self.max_iter = tol, ftol, max_iter
+        self.verbose, self.name = verbose, name
+        self.n_iter = self.n_evaluations = self.n_whitenings = 0
+        self.reason: str | None = None
+        self.coordinates: Coordinates
+        self.first_sums: Gram | None = None
+        self.last_sums: Gram | None = None
+        self.basis: Basis | None = None
+        self.patience = np.inf
+        self.has_moved = False
+
+    def begin(self, at_zero: Point | None) -> None:
+        """Evaluate at zero weights and at the start."""
+        zero = self.objective.start
+        self.zero = self.evaluate(zero) if at_zero is None else at_zero
+        steepest = np.max(np.abs(self.zero.gradient), initial=0.0)
+        if not np.isfinite(self.zero.value + steepest):
+            raise ValueError(not_finite(self.name, "at zero weights"))
+        if self.verbose > 0:
+            value = self.zero.value
+            print(f"[{self.name}] zero weights: objective {value:.9g}")
+        same = np.array_equal(self.start, zero)
+        self.at = self.seen = self.zero if same else self.evaluate(self.start)
+        if steepest == 0.0 and not self.start.any():
+            self.reason = "converged"
+
+    def evaluate(self, parameters: Floats) -> Point:
+        """Return the objective somewhere."""
+        self.n_evaluations += 1
+        self.seen = Point(parameters, *self.objective(parameters))
+        return self.seen
+
+    def climb_down(self, sums: Gram | None) -> None:
+        """Run L-BFGS in coordinates that are made anew where that pays."""
+        self.has_moved = True
+        self.passes = passes_of_gram(self.objective)
+        if sums is not None:
+            self.whiten(sums)
+        elif self.passes <= MOST_PASSES:
+            self.whiten()
+        else:
+            self.coordinates = units_of_spread(self.objective, self.zero.gradient)
+            self.patience = max(self.passes, PATIENCE)
+        if self.is_done():
+            self.reason = "converged"
+        while self.reason is None:
+            self.run(self.down_by_value)
+            if self.reason == "whiten":
+                self.reason = None
+                self.whiten()
+        if self.reason == "stuck" and self.ftol <= LAST_DIGITS:
+            self.go_on_by_gradients()
+
+    def whiten(self, sums: Gram | None = None) -> None:
+        """Take coordinates from the curvature here, or from sums that are known."""
+        first = self.first_sums
+        if sums is None:
+            if needs_basis(self.objective) and self.basis is None:
+                self.basis = row_space(self.objective, self.at.parameters)
+            self.n_whitenings += 1
+            with np.errstate(over="ignore", invalid="ignore"):
+                sums = weighted_gram(self.objective, self.at.parameters, self.basis)
+        if first is None:
+            self.first_sums = sums
+            self.patience = PATIENCE
+        else:
+            sums = sums.mixed(first, KEPT)
+            self.patience = PATIENCE * 2 ** max(self.n_whitenings - 2, 0)
+        self.last_sums = sums
+        alpha = self.objective.alpha
+        if can_be_whitened(sums, alpha):
+            self.coordinates = Whitened(sums, alpha, self.at.gradient)
+        else:
+            self.coordinates = units_of_spread(self.objective, self.zero.gradient)
+            self.patience = np.inf
+
+    def run(self, function: Callable) -> None:
+        """Run L-BFGS from here until it is done, or whitening anew would pay."""
+        self.n_before = self.n_evaluations
+        origin = self.at
+        slope = self.coordinates.slope(origin.gradient)
+        self.held = self.is_rounding_beside_extra(slope)
+        if self.held:
+            slope[: len(slope) - len(self.objective.extra_start)] = 0.0
+        length = float(np.linalg.norm(slope))
+        if not length > 0.0:
+            self.reason = "stuck"
+            return
+        # The solver's first step has length 1 in v = u / step: Newton's, if whitened.
+        self.step = 1.0 if isinstance(self.coordinates, Units) else length
+        self.length = length
+        first, size = slope / length, len(slope)
+
+        def scaled(v: Floats) -> tuple[float, Floats]:
+            if not v.any():
+                return 0.0, first
+            change = self.coordinates.move(self.step * v)
+            point = self.evaluate(origin.parameters + change)
+            gradient = self.coordinates.slope(point.gradient) / length
+            if self.held:
+                gradient[: size - len(self.objective.extra_start)] = 0.0
+            return function(origin, point, v, first, gradient), gradient
+
+        minimize(
+            scaled,
+            np.zeros(size),
+            method="L-BFGS-B",
+            jac=True,
+            bounds=self.bounds(origin.parameters),
+            callback=self.after_iteration,
+            options={
+                "gtol": 0.0,
+                "ftol": 0.0,
+                "maxiter": self.max_iter - self.n_iter,
+                "maxls": 50,
+                "maxcor": int(np.clip(PAST_BYTES // (16 * size), LEAST_PAST, PAST)),
+                "maxfun": 100 * self.max_iter,
+            },
+        )
+        if self.reason is None:
+            self.reason = "limit" if self.n_iter >= self.max_iter else "stuck"
+
+    def is_rounding_beside_extra(self, slope: Floats) -> bool:
+        """Tell whether the slope of weights is nothing beside that of extra parameters.
+
+        Then weights stay where they are until it is not: where nothing but ties is
+        seen, rounding would be all that moves them, and more at each step.
+        """
+        n_extra = len(self.objective.extra_start)
+        n_weights = len(slope) - n_extra
+        largest = np.max(np.abs(slope[n_weights:]), initial=0.0)
+        return bool(np.all(np.abs(slope[:n_weights]) <= NOTHING * largest) and n_extra)
+
+    def down_by_value(
+        self, origin: Point, point: Point, v: Floats, first: Floats, gradient: Floats
+    ) -> float:
+        """Return the change of the objective in the solver's units."""
+        return (point.value - origin.value) / self.step / self.length
+
+    def down_by_gradient(
+        self, origin: Point, point: Point, v: Floats, first: Floats, gradient: Floats
+    ) -> float:
+        """Return that change to third order, by the trapezoid ``(g_0 + g)·v / 2``."""
+        return 0.5 * float((first + gradient) @ v)
+
+    def go_on_by_gradients(self) -> None:
+        """Go on where values have run out of digits.
+
+        Near the optimum a step changes the value by less than its rounding, though not
+        the gradient.
+        """
+        before, self.reason, self.patience = self.at, None, np.inf
+        largest = np.max(np.abs(self.coordinates.slope(before.gradient)))
+        self.run(self.down_by_gradient)
+        slope = self.coordinates.slope(self.at.gradient)
+        if self.reason == "stuck" and not np.max(np.abs(slope)) < largest:
+            self.at = before
+
+    def after_iteration(self, intermediate_result: OptimizeResult) -> None:
+        """Take the last evaluation as where the search is; stop where it should."""
+        before, self.at = self.at, self.seen
+        self.n_iter += 1
+        if self.verbose > 0 and self.n_iter % self.verbose == 0:
+            value = self.at.value
+            print(f"[{self.name}] iteration {self.n_iter}: objective {value:.9g}")
+        if self.is_done():
+            self.reason = "converged"
+        elif self.enough is not None and self.enough(self.at, self.gap()):
+            self.reason = "enough"
+        elif self.n_iter >= self.max_iter:
+            self.reason = "limit"
+        elif (
+            self.ftol > LAST_DIGITS
+            and before.value - self.at.value <= self.ftol * self.decrease()
+        ):
+            self.reason = "ftol"
+        elif self.whitening_pays():
+            self.reason = "whiten"
+        if self.reason is not None:
+            raise StopIteration
+
+    def whitening_pays(self) -> bool:
+        """Tell whether the search has come far enough, and has far enough to go."""
+        if self.held and not self.is_rounding_beside_extra(
+            self.coordinates.slope(self.at.gradient)
+        ):
+            return True
+        if self.n_evaluations - self.n_before < self.patience:
+            return False
+        if isinstance(self.coordinates, Units):
+            return True
+        with np.errstate(divide="ignore"):
+            left = 2.0 * np.log10(self.share_left() / self.tol) if self.tol else np.inf
+        return bool(left >= DECADES + self.passes / PASSES_A_DECADE)
+
+    def decrease(self) -> float:
+        """Return how far the objective has come down since zero weights."""
+        return max(self.zero.value - self.at.value, 0.0)
+
+    def gap(self) -> float:
+        """Return the estimate of how far the objective is above its least value.
+
+        Units know nothing of curvature.
+        """
+        if isinstance(self.coordinates, Units):
+            return np.inf
+        slope = self.free_slope(self.at)
+        with np.errstate(over="ignore"):
+            return 0.5 * float(slope @ slope)
+
+    def share_left(self) -> float:
+        """Return the root of the estimate's share of the decrease.
+
+        Where values have no digits to tell a decrease, of that which the first gradient
+        promises. In units, which know nothing of curvature: the largest entry of the
+        gradient, as a share of that at zero weights.
+        """
+        slope = self.free_slope(self.at)
+        if isinstance(self.coordinates, Units):
+            first = self.coordinates.slope(self.zero.gradient)
+            largest = float(np.max(np.abs(slope), initial=0.0))
+            return largest / (float(np.max(np.abs(first), initial=0.0)) or 1.0)
+        length = float(np.linalg.norm(slope))
+        if self.decrease() > LAST_DIGITS * abs(self.zero.value):
+            whole = np.sqrt(2.0 * self.decrease())
+        else:
+            whole = np.linalg.norm(self.coordinates.slope(self.zero.gradient))
+        return length / float(whole) if whole > 0.0 else length
+
+    def is_done(self) -> bool:
+        """Tell whether ``tol`` is met."""
+        return self.share_left() <= self.tol
+
+    def free_slope(self, point: Point) -> Floats:
+        """Return the gradient in the solver's coordinates, without what bounds hold."""
+        slope = self.coordinates.slope(point.gradient)
+        n_extra = len(self.objective.extra_start)
+        if n_extra:
+            extra = point.parameters[self.objective.n_features :]
+            own = slope[len(slope) - n_extra :]
+            limit = self.objective.loss.extra_limit
+            own[(np.abs(extra) >= limit) & (own * extra < 0.0)] = 0.0
+        return slope
+
+    def bounds(self, origin: Floats) -> Bounds | None:
+        """Return the bounds of the loss's own parameters; weights have none."""
+        limit = self.objective.loss.extra_limit
+        n_extra = len(self.objective.extra_start)
+        if n_extra == 0 or np.isinf(limit):
+            return None
+        low = np.full(self.coordinates.size, -np.inf)
+        high = -low
+        extra = origin[self.objective.n_features :]
+        unit = self.coordinates.extra_units() / self.step
+        low[len(low) - n_extra :] = np.minimum((-limit - extra) * unit, 0.0)
+        high[len(high) - n_extra :] = np.maximum((limit - extra) * unit, 0.0)
+        return Bounds(low, high)
+
+
+def not_finite(name: str, where: str) -> str:
+    return (
+        f"The objective of {name} is not finite {where}. X holds values so large or so "
+        "small that sums over them overflow or vanish: scale X, for example with "
+        "StandardScaler. With a loss of your own, see that it returns numbers."
+    )

@@ -1,0 +1,159 @@
+"""Minimise an objective whose loss has kinks, by smooth losses ever closer to it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skrank._data.lists import Floats
+from skrank._fit.lbfgs import LAST_DIGITS, Point, Solution, minimize_lbfgs
+from skrank._fit.objective import LinearObjective
+
+WIDTHS = 4.0 ** -np.arange(16)
+GAP = 1e-4  # share of the objective that it may be above the least possible
+FLOOR = 1e-9  # share of that at zero weights: less is as good as nothing
+# Close to kinks the curvature changes within their width: there the estimate of what is
+# left is too small by more than elsewhere.
+CAUTION = 100.0
+# Near a kink the gradient turns within the width: what tol asks of a smooth loss would
+# cost ten times the iterations, for digits beyond the gap. So 100 times tol will do, up
+# to the largest that leaves the gap to the widths.
+SMOOTHED_TOL = 100.0
+LARGEST_SMOOTHED_TOL = 1e-3
+
+
+def minimize_by_smoothing(
+    objective: LinearObjective,
+    start: Floats,
+    *,
+    tol: float,
+    ftol: float,
+    max_iter: int,
+    verbose: int = 0,
+    name: str = "skrank",
+) -> Solution:
+    r"""Minimise an objective whose loss has kinks, where L-BFGS stalls.
+
+    Smooth losses below it are minimised one after the other, each from the last one's
+    solution, with widths of 1, 1/4, 1/16, ... With :math:`F_w` the smooth objective
+    below F,
+
+    .. math:: \min F \ge \min F_w \approx F_w(x) - g
+
+    where g is 100 times the estimate of :func:`minimize_lbfgs`, since that is too small
+    near kinks, or :math:`\|\nabla F_w(x)\|^2 / (2 \alpha)` if that is less. So each is
+    minimised until it is as near to its least value as to F, and the sequence ends when
+    F is by this at most a share of itself above its least possible value: 1e-4, or
+    ``tol`` if that is more (or 1e-9 of its value at zero weights, where a fit meets all
+    margins). Else the parameters of :func:`minimize_lbfgs` mean the same; ``max_iter``
+    is that of all together.
+
+    Returns
+    -------
+    solution : Solution
+        Parameters, the objective itself there, and the number of all iterations.
+    """
+    share = max(GAP, tol)
+    at_zero = objective(objective.start)[0]
+    floor = FLOOR * at_zero
+    near = _NearEnough(objective, share, floor)
+    tol = max(tol, min(SMOOTHED_TOL * tol, LARGEST_SMOOTHED_TOL))
+    left, n_evaluations, n_whitenings = int(max_iter), 1, 0
+    sums = None
+    widths = iter(WIDTHS)
+    width = float(next(widths))
+    while True:
+        smoothed = objective.loss.smoothed(width)
+        assert smoothed is not None
+        smooth = objective.with_loss(smoothed)
+        below = minimize_lbfgs(
+            smooth,
+            start,
+            tol=tol,
+            ftol=ftol,
+            max_iter=left,
+            verbose=verbose,
+            name=f"{name} (kinks rounded by {width:g})",
+            enough=near,
+            sums=sums,
+        )
+        start = below.parameters
+        left -= below.n_iter
+        n_evaluations += below.n_evaluations + 1
+        n_whitenings += below.n_whitenings
+        value = objective(start)[0]
+        above = value - below.value
+        allowed = max(share * value, floor)
+        if left < 1:
+            break
+        if above > 0.5 * allowed:
+            if width == WIDTHS[-1]:
+                break
+            width, sums = float(next(widths)), below.sums
+        elif sums is None or below.n_whitenings:
+            break
+        else:  # an estimate from a Gram matrix of other widths may be too small
+            sums = None
+    n_evaluations += near.n_evaluations + 1
+    rest = near.rest(smooth(start)[1], below.gap)
+    gap = above + (rest if np.isfinite(rest) else 0.0)
+    # If the user's own ftol stopped the fit, do not warn: it is as close as they asked.
+    stopped = ftol <= LAST_DIGITS or left < 1 or below.problem is not None
+    problem = None if np.isfinite(rest) else below.problem
+    if problem is None and stopped and gap > allowed:
+        problem = (
+            f"{name} stopped after {max_iter - left} iterations with kinks rounded by "
+            f"{width:g}, which leaves the value {value:.6g} up to {gap:.2g} above the "
+            "least possible. Raise max_iter, scale X, or raise alpha."
+        )
+    return Solution(
+        start,
+        value,
+        max_iter - left,
+        problem,
+        gap,
+        n_evaluations,
+        n_whitenings,
+        value_at_zero=at_zero,
+    )
+
+
+class _NearEnough:
+    """Tell when a smooth objective is minimised as closely as the one with kinks needs.
+
+    Parameters
+    ----------
+    objective : LinearObjective
+        The one with kinks.
+    share : float
+        Of its value that it may be above the least possible, all in all.
+    floor : float
+        What it may be above that in any case.
+    """
+
+    def __init__(self, objective: LinearObjective, share: float, floor: float) -> None:
+        self.objective, self.share, self.floor = objective, share, floor
+        self.kinks = np.inf  # about what lies between the two objectives
+        self.n_evaluations = 0
+
+    def __call__(self, point: Point, gap: float) -> bool:
+        """Tell it of a smooth objective at a point, and an estimate of its gap."""
+        rest = self.rest(point.gradient, gap)
+        if not rest <= self.kinks:
+            return False
+        self.n_evaluations += 1
+        above = self.objective(point.parameters)[0]
+        allowed = max(self.share * above, self.floor)
+        self.kinks = max(above - point.value, 0.5 * allowed)
+        return rest <= self.kinks
+
+    def rest(self, gradient: Floats, gap: float) -> float:
+        r"""Return how far the smooth objective may be above its least value.
+
+        With caution by an estimate, at most :math:`\|\nabla F\|^2 / (2 \alpha)`.
+        """
+        alpha = self.objective.alpha
+        if alpha == 0.0 or len(self.objective.extra_start):
+            return CAUTION * gap
+        with np.errstate(over="ignore"):
+            bound = float(gradient @ (gradient / (2.0 * alpha)))
+        return min(CAUTION * gap, bound)
