@@ -128,7 +128,9 @@ def counts():
         for door, function in doors.items():
             if callable(function) and door not in INNER:
                 parameters = inspect.signature(function).parameters
-                found += [(door, key) for key in parameters if is_count(key)]
+                # joblib takes n_jobs as it is, -1 and None too.
+                names = [key for key in parameters if key != "n_jobs" and is_count(key)]
+                found += [(door, key) for key in names]
     return found
 
 

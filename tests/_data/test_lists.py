@@ -175,3 +175,12 @@ def test_levels_by_hand():
 def test_labels_of_another_length_raise():
     with pytest.raises(ValueError, match=r"each of 3 rows, got shape \(2,\)"):
         Levels([1, 0], Lists([3]))
+
+
+def test_lists_of_offsets_are_those_of_their_sizes():
+    for sizes in ([3], [1, 4, 2]):
+        expected = Lists(sizes)
+        lists = Lists.of_offsets(expected.offsets.copy())
+        assert (lists.n_lists, lists.n_rows) == (expected.n_lists, expected.n_rows)
+        for name in ("sizes", "starts", "offsets"):
+            np.testing.assert_array_equal(getattr(lists, name), getattr(expected, name))
