@@ -59,12 +59,10 @@ def minimize_by_smoothing(
     tol = max(tol, min(SMOOTHED_TOL * tol, LARGEST_SMOOTHED_TOL))
     left, n_evaluations, n_whitenings = int(max_iter), 1, 0
     sums = None
-    widths = iter(WIDTHS)
-    width = float(next(widths))
+    widths = iter(WIDTHS.tolist())
+    width = next(widths)
     while True:
-        smoothed = objective.loss.smoothed(width)
-        assert smoothed is not None
-        smooth = objective.with_loss(smoothed)
+        smooth = _smooth(objective, width)
         below = minimize_lbfgs(
             smooth,
             start,
@@ -82,38 +80,42 @@ def minimize_by_smoothing(
         n_whitenings += below.n_whitenings
         value = objective(start)[0]
         above = value - below.value
-        allowed = max(share * value, floor)
         if left < 1:
             break
-        if above > 0.5 * allowed:
+        if above > 0.5 * max(share * value, floor):
             if width == WIDTHS[-1]:
                 break
-            width, sums = float(next(widths)), below.sums
+            width, sums = next(widths), below.sums
         elif sums is None or below.n_whitenings:
             break
         else:  # an estimate from a Gram matrix of other widths may be too small
             sums = None
-    n_evaluations += near.n_evaluations + 1
     rest = near.rest(smooth(start)[1], below.gap)
     gap = above + (rest if np.isfinite(rest) else 0.0)
+    problem = None if np.isfinite(rest) else below.problem
     # If the user's own ftol stopped the fit, do not warn: it is as close as they asked.
     stopped = ftol <= LAST_DIGITS or left < 1 or below.problem is not None
-    problem = None if np.isfinite(rest) else below.problem
-    if problem is None and stopped and gap > allowed:
-        problem = (
-            f"{name} stopped after {max_iter - left} iterations with kinks rounded by "
-            f"{width:g}, which leaves the value {value:.6g} up to {gap:.2g} above the "
-            "least possible. Raise max_iter, scale X, or raise alpha."
-        )
+    if problem is None and stopped and gap > max(share * value, floor):
+        problem = _problem(f"{name} stopped after {max_iter - left}", width, value, gap)
+    n_iter, n_evaluations = max_iter - left, n_evaluations + near.n_evaluations + 1
     return Solution(
-        start,
-        value,
-        max_iter - left,
-        problem,
-        gap,
-        n_evaluations,
-        n_whitenings,
-        value_at_zero=at_zero,
+        start, value, n_iter, problem, gap, n_evaluations, n_whitenings, None, at_zero
+    )
+
+
+def _smooth(objective: LinearObjective, width: float) -> LinearObjective:
+    """Return the objective with kinks rounded by a width."""
+    loss = objective.loss.smoothed(width)
+    assert loss is not None
+    return objective.with_loss(loss)
+
+
+def _problem(stopped: str, width: float, value: float, gap: float) -> str:
+    """Say how near the solver came."""
+    return (
+        f"{stopped} iterations with kinks rounded by {width:g}, which leaves the value "
+        f"{value:.6g} up to {gap:.2g} above the least possible. Raise max_iter, scale "
+        "X, or raise alpha."
     )
 
 

@@ -223,7 +223,7 @@ class Loss(BaseEstimator):
         extra = np.empty(0) if extra is None else extra
         diagonal = np.zeros(lists.n_rows)
         for _ in range(N_PROBES):
-            signs = 2.0 * random.integers(0, 2, lists.n_rows) - 1.0
+            signs = np.where(random.random(lists.n_rows) < 0.5, 1.0, -1.0)
             product = self.hessian_product(scores, prepared, lists, signs, extra)
             diagonal += signs * product / N_PROBES
         diagonal = np.where(diagonal > 0.0, diagonal, 0.0)
