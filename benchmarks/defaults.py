@@ -70,7 +70,7 @@ def table_of(variants, sets, reference, progress):
         mean = 1e3 * np.mean([d.mean() for d in differences])
         rows.append(
             [
-                *(label.replace("|", "on"), *cells, f"{mean:+.1f}"),
+                *(label.replace(" | ", ", "), *cells, f"{mean:+.1f}"),
                 *(f"{low:+.1f} to {high:+.1f}", f"{holm(differences):.2g}"),
             ]
         )
@@ -110,7 +110,7 @@ def main():
             f"# Trials of defaults: {question}",
             "",
             f"`python benchmarks/defaults.py --questions {question}`; thousandths of "
-            f"NDCG@10 less those of '{REFERENCE.replace('|', 'on')}', in brackets "
+            f"NDCG@10 less those of '{REFERENCE.replace(' | ', ', ')}', in brackets "
             "paired standard errors.",
             "",
             "| set | " + " | ".join(used) + " |",

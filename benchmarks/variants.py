@@ -45,6 +45,8 @@ TABLES: dict[str, Any] = {
     "shrunk 5": QueryScaler(shrinkage=5.0),
     "shrunk": QueryScaler(shrinkage="auto"),
     "logs": QueryScaler(signed_log=True),
+    "shared": QueryScaler(shrinkage=1e4, scale=0.5),
+    "shared, unit scale": QueryScaler(shrinkage=1e4),
     "shrunk logs": QueryScaler(shrinkage="auto", signed_log=True),
     "ranks": QueryScaler("rank", scale=12**0.5),
     "bins": make_pipeline(
@@ -267,7 +269,7 @@ def of_stages():
 
 def of_scalers():
     """Yield ways to scale, under tuned ridge regression."""
-    for table in [*list(TABLES)[2:8], "shrunk + ranks", "shrunk + shrunk logs"]:
+    for table in [*list(TABLES)[2:10], "shrunk + ranks", "shrunk + shrunk logs"]:
         yield Variant("ridge, tuned", table, TunedRidge())
 
 
@@ -277,8 +279,12 @@ def of_pipelines():
     plain, ridge = ListMLERanker(alpha="auto"), RidgeCV(np.logspace(0, 4, 9))
     three = fused(gain=gain, plain=plain, ridge=ridge)
     chosen = fused([2, 1, 2], gain=gain, plain=plain, ridge=ridge)
-    every = "shrunk + shrunk logs + ranks"
-    for table in ("by list", "shrunk", "shrunk + ranks", "shrunk + shrunk logs", every):
+    three_ways = "shrunk + shrunk logs + ranks"
+    every = f"{three_ways} + shared"
+    for table in (
+        *("by list", "shrunk", "shrunk + ranks", "shrunk + shrunk logs", three_ways),
+        *(f"{three_ways} + shared, unit scale", every),
+    ):
         yield Variant("2 gain + plain + 2 ridge", table, chosen)
     yield Variant("gain + plain + ridge", every, three)
     yield Variant("gain + ridge", every, fused(gain=gain, ridge=ridge))

@@ -17,6 +17,10 @@ from skrank.linear_model import ListMLERanker
 from skrank.preprocessing import QueryScaler
 
 UNIT_RANKS = 12.0**0.5  # ranks from 0 to 1 then have variance 1
+# A variance that counts so many rows is shared by lists of any length. At half the
+# scale the penalty holds these columns four times as hard: where tails are long, as in
+# web search, few rows would lead otherwise.
+SHARED, HALF = 1e4, 0.5
 MOST_CATEGORIES = 20  # of a column; rarer ones share one
 RIDGE_ALPHAS = np.logspace(0, 4, 9)
 # The likelihood of all levels counts half of what ranks by gains: it learns most where
@@ -31,8 +35,9 @@ def ranking_pipeline(*, per_list=True, categorical="auto", n_jobs=None):
 
     - "columns": missing numbers become the median of the training rows; columns of a
       frame that hold no numbers are one-hot encoded, with at most 20 categories each;
-    - "features": every feature three times, scaled inside its list: its standard score,
-      that of its signed log, and its rank, with variances of short lists shrunk;
+    - "features": every feature four times, scaled inside its list: its standard score,
+      that of its signed log (both with variances of short lists shrunk), its rank, and
+      its difference from the list's mean in units that all lists share;
     - "ranker": three linear rankers fused into one, with ``coef_``: the ListMLE whose
       stages weigh their gain, the ListMLE of the plain likelihood, and ridge
       regression. Their penalties follow from the data (``alpha="auto"``, and leave-one-
@@ -133,12 +138,13 @@ def _columns(categorical):
 
 
 def _features_by_list():
-    """Return the step that scales features inside each list, in three ways."""
+    """Return the step that scales features inside each list, in four ways."""
     return FeatureUnion(
         [
             ("scores", QueryScaler(shrinkage="auto")),
             ("logs", QueryScaler(shrinkage="auto", signed_log=True)),
             ("ranks", QueryScaler("rank", scale=UNIT_RANKS)),
+            ("shared", QueryScaler(shrinkage=SHARED, scale=HALF)),
         ]
     )
 

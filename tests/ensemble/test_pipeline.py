@@ -50,7 +50,7 @@ def test_it_is_a_pipeline_whose_steps_can_be_seen_and_changed(data, routing):
     )
     pipeline.fit(X, y, groups=groups)
     assert pipeline[-1].estimators_[0].alpha_ == 3.0
-    assert pipeline[-1].coef_.shape == (12,)
+    assert pipeline[-1].coef_.shape == (18,)
     assert not hasattr(clone(pipeline)[-1], "estimators_")
     assert skrank.ranking_pipeline is ranking_pipeline
 
@@ -65,6 +65,7 @@ def test_it_equals_its_parts_by_hand(data, routing):
                 X, groups=groups
             ),
             12**0.5 * QueryScaler("rank").fit_transform(X, groups=groups),
+            0.5 * QueryScaler(shrinkage=1e4).fit_transform(X, groups=groups),
         ]
     )
     gain = ListMLERanker(stage_weights="gain", alpha="auto").fit(Z, y, groups)
