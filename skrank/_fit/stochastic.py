@@ -85,6 +85,8 @@ def ascend(
     learning_rate: float,
     max_iter: int,
     batch_size: int | None = None,
+    max_updates: int | None = None,
+    average: float = AVERAGED,
     random_state: np.random.RandomState,
     verbose: int = 0,
     name: str = "skrank",
@@ -111,6 +113,10 @@ def ascend(
     batch_size : int, default=None
         Number of lists of an update. Lists are dealt out at random once; each pass
         takes the batches in a new order. None takes all lists.
+    max_updates : int, default=None
+        Number of updates after which to stop, in the middle of a pass if need be.
+    average : float, default=0.25
+        Share of the updates, at the end, whose weights are averaged; 0 takes the last.
     random_state : RandomState
         Deals out and shuffles.
     verbose : int, default=0
@@ -121,8 +127,8 @@ def ascend(
     Returns
     -------
     solution : Solution
-        Mean of the weights over the last quarter of the updates; NaN for the
-        objective, which is not evaluated; the number of passes; a problem if
+        Mean of the weights over the last updates; NaN for the objective, which is not
+        evaluated; the number of passes, the last one begun included; a problem if
         gradients that follow each other point in opposite directions.
 
     Raises
@@ -137,7 +143,10 @@ def ascend(
     if batch_size is not None and batch_size < len(objective.data.lists):
         batches = draws.batches(batch_size, random_state)
     n_updates = max_iter * len(batches)
-    n_averaged = max(int(AVERAGED * n_updates), 1)
+    if max_updates is not None:
+        n_updates = min(n_updates, max_updates)
+        max_iter = -(-n_updates // len(batches))
+    n_averaged = max(int(average * n_updates), 1)
     shrink = 1.0 / (1.0 + learning_rate * alpha)
     coef, mean = start.copy(), np.zeros(len(start))
     before, turns, update = np.zeros(len(start)), 0.0, 0
@@ -146,7 +155,7 @@ def ascend(
             batch.draws.objective.share_threads(objective)
         for number in range(1, max_iter + 1):
             size = 0.0
-            for place in random_state.permutation(len(batches)):
+            for place in random_state.permutation(len(batches))[: n_updates - update]:
                 batch = batches[place]
                 gradient = batch.factor * batch.draws.draw(coef, update)
                 slope = gradient + alpha * coef

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skrank._data.checks import Integers
 from skrank._data.warnings import warn
 from skrank._fit.lbfgs import LAST_DIGITS
-from skrank._fit.stochastic import SampledObjective, ascend
+from skrank._fit.stochastic import AVERAGED, SampledObjective, ascend
 from skrank.linear_model._base import BaseLinearRanker, Inexact
 from skrank.losses import PMOP, ListMLE
 from skrank.losses._samplers import PartitionSampler
@@ -51,7 +51,7 @@ class PMOPRanker(BaseLinearRanker):
         "gibbs" (PMOP-Gibbs of [1]_) or "metropolis" (PMOP-MH, whose proposal to take
         one row in or out is our reading). These climb by drawn
         gradients for ``max_iter`` passes over the data, without a look at ``tol`` and
-        ``ftol``, and take the mean of the weights over the last quarter.
+        ``ftol``, and take the mean of the weights over the last quarter of the updates.
     max_tie_size : int, default=None
         Largest number of rows that a stage can take; data with more rows tied are
         refused. None: as many as there are or, where each size has a learned weight,
@@ -68,6 +68,12 @@ class PMOPRanker(BaseLinearRanker):
         batches need fewer passes.
     random_state : int, RandomState instance or None, default=None
         Draws the chains and the batches for ``inference="gibbs"`` and "metropolis".
+    max_updates : int, default=None
+        With chains: number of updates after which to stop, in the middle of a pass if
+        need be; None makes ``max_iter`` passes.
+    average : float, default=0.25
+        With chains: share of the updates, at the end, whose weights are averaged; 0
+        takes the last.
     alpha : float or "auto", default=0.1
         Strength of the penalty, at least 0. Try ``np.logspace(-3, 1, 5)``. "auto"
         divides the effective number of features by that of lists that rank anything;
@@ -124,12 +130,15 @@ class PMOPRanker(BaseLinearRanker):
     >>> ranker.score(X, y, groups)
     1.0
 
-    By chains, with one update a pass over all lists. That is a choice of ours: [1]_
-    updates after each list, as ``batch_size=1`` does, and stops after 1,000 updates.
+    With chains [1]_ draws for one list, updates, and stops after 1,000 updates, without
+    a penalty; here those are 500 passes over two lists:
 
-    >>> ranker = PMOPRanker("geometric", "gibbs", random_state=0).fit(X, y, groups)
+    >>> ranker = PMOPRanker(
+    ...     "geometric", "gibbs", batch_size=1, max_updates=1000, average=0.0,
+    ...     alpha=0.0, random_state=0,
+    ... ).fit(X, y, groups)
     >>> ranker.n_iter_
-    1000
+    500
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
@@ -140,6 +149,8 @@ class PMOPRanker(BaseLinearRanker):
         "n_steps": [Integers(1)],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Integers(1), None],
+        "max_updates": [Integers(1), None],
+        "average": [Interval(Real, 0, 1, closed="both")],
         "random_state": ["random_state"],
     }
 
@@ -153,6 +164,8 @@ class PMOPRanker(BaseLinearRanker):
         batch_size=None,
         random_state=None,
         *,
+        max_updates=None,
+        average=AVERAGED,
         alpha=0.1,
         normalize=None,
         max_iter=1000,
@@ -178,6 +191,8 @@ class PMOPRanker(BaseLinearRanker):
         self.n_steps = n_steps
         self.learning_rate = learning_rate
         self.batch_size = batch_size
+        self.max_updates = max_updates
+        self.average = average
         self.random_state = random_state
 
     def _loss(self):
@@ -245,6 +260,8 @@ class PMOPRanker(BaseLinearRanker):
             learning_rate=self.learning_rate,
             max_iter=self.max_iter,
             batch_size=self.batch_size,
+            max_updates=self.max_updates,
+            average=self.average,
             random_state=rng,
             verbose=int(self.verbose),
             name="PMOPRanker",

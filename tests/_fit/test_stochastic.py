@@ -188,3 +188,41 @@ def test_the_result_is_the_mean_of_the_last_quarter_of_the_weights(problem):
         coef = (coef - 0.1 * gradient) / (1 + 0.1 * ALPHA)
         trace.append(coef)
     assert_allclose(mean_of_passes(8), np.mean(trace[-2:], axis=0), rtol=1e-13)
+
+
+def test_updates_can_be_counted_and_the_last_weights_taken(problem):
+    batches = objective(problem).batches(40, np.random.RandomState(0))
+    assert len(batches) == 6  # an update each, so that 8 end in the second pass
+    ends = [
+        climb(objective(problem), batch_size=40, max_updates=n, average=0.0)
+        for n in range(1, 9)
+    ]
+    assert [end.n_iter for end in ends] == [1] * 6 + [2] * 2
+    weights = np.array([end.parameters for end in ends])
+    assert len(np.unique(weights, axis=0)) == 8
+    one_pass = climb(objective(problem), batch_size=40, max_iter=1, average=0.0)
+    assert_array_equal(one_pass.parameters, weights[5])
+    mean = climb(objective(problem), batch_size=40, max_updates=8, average=1.0)
+    assert_allclose(mean.parameters, weights.mean(axis=0), rtol=1e-14)
+    # max_iter passes are the most there are.
+    most = climb(objective(problem), batch_size=40, max_iter=1, max_updates=99)
+    assert most.n_iter == 1
+
+
+def test_an_update_with_one_list_is_a_step_along_the_draw_of_that_list(problem):
+    lists = problem[2]
+    drawn = objective(problem, weights=None, alpha=0.0)
+    rng = np.random.RandomState(0)
+    batches = drawn.batches(1, rng)
+    assert len(batches) == len(lists.sizes)
+    first = batches[rng.permutation(len(batches))[0]]
+    gradient = first.draws.draw(np.zeros(4), 0)
+    end = climb(
+        objective(problem, weights=None, alpha=0.0),
+        batch_size=1,
+        max_updates=1,
+        average=0.0,
+        learning_rate=0.1,
+    )
+    assert_allclose(end.parameters, -0.1 * gradient, rtol=1e-14)
+    assert np.abs(gradient).max() > 0
