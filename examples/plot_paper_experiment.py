@@ -6,8 +6,8 @@ Truyen, Phung and Venkatesh compare rankers on the Yahoo challenge, with and wit
 products of features. Its lists cannot be passed on, so these are drawn in their shape:
 some 24 rows a list, features between 0 and 1, grades 0 to 4, mostly low. What makes a
 row relevant is partly in products of two features, which no linear ranker sees unless
-they are features too. On your own files, ``skrank TRAIN --second-order --paper`` runs
-all of it.
+they are features too. On your own files, ``python benchmarks/paper_experiment.py TRAIN
+--second-order`` runs all of it.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,12 @@
 """Learning to rank for scikit-learn users."""
 
+import importlib as _importlib
 import sys as _sys
 from importlib.machinery import PathFinder as _PathFinder
 from importlib.metadata import version as _version
 from importlib.util import find_spec as _find_spec
 from pathlib import Path as _Path
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _find_spec("skrank._kernels.gemv") is None:
     # This is the source folder of a clone, which shadows the installed package but has
@@ -23,26 +25,62 @@ if _find_spec("skrank._kernels.gemv") is None:
             "and no skrank is installed. Run `pip install .` in the folder above first."
         )
 
-from skrank._data.groups import with_groups as with_groups
-from skrank._data.lists import Lists as Lists
-from skrank._data.ranks import rank_within as rank_within
-from skrank.ensemble import ranking_pipeline as ranking_pipeline
-from skrank.linear_model import DavidsonLuceRanker as DavidsonLuceRanker
-from skrank.linear_model import DavidsonRanker as DavidsonRanker
-from skrank.linear_model import LinearRanker as LinearRanker
-from skrank.linear_model import ListMLERanker as ListMLERanker
-from skrank.linear_model import ListNetRanker as ListNetRanker
-from skrank.linear_model import PMOPRanker as PMOPRanker
-from skrank.linear_model import RankNetRanker as RankNetRanker
-from skrank.linear_model import RankRegressionRanker as RankRegressionRanker
-from skrank.linear_model import RankSVMRanker as RankSVMRanker
-from skrank.linear_model import RaoKupperRanker as RaoKupperRanker
+if _TYPE_CHECKING:
+    from skrank._data.groups import with_groups as with_groups
+    from skrank._data.lists import Lists as Lists
+    from skrank._data.ranks import rank_within as rank_within
+    from skrank.ensemble import ranking_pipeline as ranking_pipeline
+    from skrank.linear_model import *
 
 __version__ = _version("skrank")
 
-# All that is imported above is public, so that a new ranker is one line here.
-__all__ = [
-    name
-    for name, thing in globals().items()
-    if not (name.startswith("_") or isinstance(thing, type(_sys)))
-]
+# Where each public name comes from; a new ranker is one line here. All are loaded when
+# they are first used, so that `import skrank; skrank.model_selection` works and Ctrl-C
+# is understood while the command imports NumPy.
+_HOMES = {
+    "DavidsonLuceRanker": "linear_model",
+    "DavidsonRanker": "linear_model",
+    "LinearRanker": "linear_model",
+    "ListMLERanker": "linear_model",
+    "ListNetRanker": "linear_model",
+    "Lists": "_data.lists",
+    "PMOPRanker": "linear_model",
+    "RankNetRanker": "linear_model",
+    "RankRegressionRanker": "linear_model",
+    "RankSVMRanker": "linear_model",
+    "RaoKupperRanker": "linear_model",
+    "rank_within": "_data.ranks",
+    "ranking_pipeline": "ensemble",
+    "with_groups": "_data.groups",
+}
+_ROOMS = (
+    "base",
+    "dask",
+    "datasets",
+    "ensemble",
+    "export",
+    "inspection",
+    "interop",
+    "linear_model",
+    "losses",
+    "metrics",
+    "model_selection",
+    "neural",
+    "preprocessing",
+)
+
+__all__ = list(_HOMES)
+
+
+def __dir__():
+    return sorted({*globals(), *__all__, *_ROOMS})
+
+
+def __getattr__(name):
+    if name in _ROOMS:
+        return _importlib.import_module(f"skrank.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'skrank' has no attribute {name!r}")
+    home = _importlib.import_module(f"skrank.{_HOMES[name]}")
+    globals()[name] = value = getattr(home, name)
+    return value

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from skrank._data.checks import LARGEST_SQUARED
-from skrank.datasets import load_letor, make_ranking
+from skrank._cli.read import read_files
+from skrank.datasets import make_ranking
 from skrank.model_selection import QueryKFold, QueryShuffleSplit
 from skrank.model_selection._comparison import Fold, Ranked, cut_folds
 
@@ -23,21 +22,25 @@ LIST_EFFECT = 1.0
 FILES = "files"  # instead of a number of folds: each file in turn is the test part
 
 
-def built_in(args: argparse.Namespace) -> tuple[list[Fold], dict[str, str]]:
+def built_in(
+    args: argparse.Namespace, error: Callable[[str], NoReturn]
+) -> tuple[list[Fold], dict[str, str]]:
     """Draw data, and return them as one fold, with a description."""
-    data = Ranked(
-        *make_ranking(
-            args.lists or N_LISTS,
+    n_lists = args.lists or N_LISTS
+    try:
+        drawn = make_ranking(
+            n_lists,
             list_size=LIST_SIZE,
             n_features=N_FEATURES,
             n_informative=N_INFORMATIVE,
             list_effect=LIST_EFFECT,
             random_state=args.seed,
         )
-    )
-    splitter = QueryShuffleSplit(1, test_size=0.5, random_state=args.seed)
-    (fold,) = cut_folds(data, splitter)
-    fold = Fold(*fold.parts())
+        splitter = QueryShuffleSplit(1, test_size=0.5, random_state=args.seed)
+        (fold,) = cut_folds(Ranked(*drawn), splitter)
+        fold = Fold(*fold.parts())
+    except MemoryError:
+        error(f"--lists {n_lists}: memory does not suffice for so many")
     return [fold], {
         "Data": "built in, drawn by skrank.datasets.make_ranking: "
         f"{N_INFORMATIVE} of {N_FEATURES} features matter, and lists differ in the "
@@ -52,19 +55,9 @@ def from_files(
 ) -> tuple[list[Fold], dict[str, str]]:
     """Read files, and return folds with a description; ``error`` ends the command."""
     paths = args.train if args.test is None else [*args.train, args.test]
-    try:
-        parts = [Ranked(*part) for part in load_letor(paths, sparse=args.sparse)]
-    except OSError as problem:
-        name = problem.filename or " or ".join(paths)
-        error(f"cannot read {name}: {problem.strerror or problem}")
-    except ValueError as problem:
-        error(str(problem))
-    except MemoryError:
-        error("the files do not fit into memory; try --sparse")
-    if parts[0].X.shape[1] == 0:
-        error(f"{' and '.join(paths)}: no row has a feature")
-    for path, part in zip(paths, parts, strict=True):
-        _refuse_huge(path, part.X, error)
+    parts = [
+        Ranked(part.X, part.y, part.groups) for part in read_files(paths, args, error)
+    ]
     test = None if args.test is None else parts.pop()
     data = _joined(parts)
     names = " + ".join(args.train)
@@ -102,22 +95,6 @@ def from_files(
         "learned from the other folds"
     )
     return folds, lines
-
-
-def _refuse_huge(path: str, X: Any, error: Callable[[str], NoReturn]) -> None:
-    """End the command at features that neither scaling nor fits can square and add."""
-    low, high = _dense(X.min(axis=0)), _dense(X.max(axis=0))
-    largest = np.maximum(np.abs(low), np.abs(high))
-    column = int(np.argmax(largest))
-    if largest[column] > LARGEST_SQUARED:
-        error(
-            f"{path}: feature {column + 1} reaches {largest[column]:g}: beyond "
-            f"{LARGEST_SQUARED:g} sums of squares overflow; divide it by a number"
-        )
-
-
-def _dense(row: Any) -> NDArray:
-    return row.toarray().ravel() if sparse.issparse(row) else row
 
 
 def _joined(parts: list[Ranked]) -> Ranked:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import math
-from collections.abc import Callable
-from typing import NoReturn
 
 import skrank
+from skrank._cli.arguments import (
+    METRIC_NAMES,
+    Parser,
+    integer_from,
+    metric_name,
+    number_from,
+    positive,
+    threshold,
+)
+from skrank._cli.commands import COMMANDS
 from skrank._cli.data import FILES, N_LISTS
-from skrank._cli.paper import TITLE
-from skrank.metrics._registry import METRICS, plain_name
-from skrank.model_selection._comparison import one_line
+from skrank._cli.read import FORMATS, add_columns
 
 DESCRIPTION = """\
 Fit every linear ranker of skrank, ranking_pipeline() and pointwise regressions, on
@@ -20,11 +25,11 @@ well each ranks lists that it has not seen, best first. With LightGBM installed,
 ranker too.
 
 Without TRAIN it does so on data drawn from a model, half of the lists for training
-and half for the test. TRAIN and FILE are LETOR files (svmlight text with qid, plain
-or gzip), one row a line:
+and half for the test. "skrank NAME --help" tells of another command by its name:
 
-  <label> qid:<query> <feature>:<value> <feature>:<value> ...
 """
+DESCRIPTION += "\n".join(f"  {name:10}{text}" for name, text in COMMANDS.items())
+DESCRIPTION += f"\n\n{FORMATS}"
 EPILOG = """\
 examples:
   skrank                                      built-in data
@@ -33,18 +38,13 @@ examples:
   skrank train.txt --cv 10 --metric err@10    10 folds, sorted by ERR at 10
   skrank train.txt --sparse --budget 600      many zeros; up to ten minutes a row
   skrank S1 S2 S3 --cv files                  each file ranked by the others
-  skrank train.txt --second-order --paper     the experiment that PMOP comes from
+  skrank train.txt --second-order             products of two features as well
 
 The table goes to standard output and progress to standard error. All measures are
 between 0 and 1 and larger is better. The row "(random order)" is what they are on
 average if rows are shuffled. Exit status: 0 done, 2 wrong option or file, 1 output
-cannot be written, 130 stopped by Ctrl-C.
+cannot be written or memory does not suffice, 130 stopped by Ctrl-C.
 """
-PAPER_HELP = (
-    f"run {TITLE}: its rankers and ours, without a penalty unless --alpha gives one; "
-    "with --second-order on three sets of features, without products and with those "
-    "of centred and of raw features; differences are of the measure to sort by"
-)
 BUDGET_HELP = """\
 seconds of fitting that a row of the table may be expected to take, all folds together
 (default: %(default)g; inf for no limit). Before the first fit, a trial fit to at most
@@ -54,23 +54,23 @@ and on more lists until a trial takes 1/20 of the budget. A fit that has begun i
 stopped."""
 
 
-class Parser(argparse.ArgumentParser):
-    """Parser that answers a mistake with one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print what is wrong, and exit with status 2."""
-        self.exit(2, f"{self.prog}: error: {one_line(message)}\n")
-
-
 def options() -> Parser:
-    """Return the parser of all options."""
-    parser = Parser(
-        prog="skrank",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    """Return the parser of all options of the comparison."""
+    parser = Parser("skrank", description=DESCRIPTION, epilog=EPILOG)
+    _add_data(parser)
+    _add_measures(parser)
+    _add_fitting(parser)
+    other = parser.add_argument_group("other")
+    other.add_argument("--json", action="store_true", help="print JSON, not a table")
+    other.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    other.add_argument(
+        "--version", action="version", version=f"skrank {skrank.__version__}"
     )
+    return parser
+
+
+def _add_data(parser: Parser) -> None:
+    """Add what to learn from and what to rank."""
     data = parser.add_argument_group("data")
     data.add_argument(
         "train",
@@ -104,7 +104,7 @@ def options() -> Parser:
         "--second-order",
         metavar="THRESHOLD",
         nargs="?",
-        type=_threshold,
+        type=threshold,
         const=0.15,
         help="add the products of two features whose absolute correlation with the "
         "label is above THRESHOLD on the training part (default: %(const)s)",
@@ -112,23 +112,27 @@ def options() -> Parser:
     data.add_argument(
         "--lists",
         metavar="N",
-        type=_integer_from(2),
+        type=integer_from(2),
         help=f"without TRAIN: number of lists to draw (default: {N_LISTS})",
     )
+    add_columns(data)
+
+
+def _add_measures(parser: Parser) -> None:
+    """Add what to measure."""
     measures = parser.add_argument_group("measures")
     measures.add_argument(
         "--metric",
         metavar="NAME",
-        type=_metric_name,
+        type=metric_name,
         default="ndcg@10",
         help="measure to sort by (default: %(default)s), added to the table if it is "
-        f"not there: {', '.join(METRICS)}, or another name for one, such as map, mrr, "
-        "p@5; @K where only the top K rows count",
+        f"not there: {METRIC_NAMES}",
     )
     measures.add_argument(
         "--max-grade",
         metavar="G",
-        type=_positive,
+        type=positive,
         help="highest grade of the scale, for ERR (default: the largest label seen)",
     )
     measures.add_argument(
@@ -143,18 +147,22 @@ def options() -> Parser:
         help="show, for the measure to sort by, bootstrap intervals and the paired "
         "difference of each ranker from the pointwise ridge regression",
     )
+
+
+def _add_fitting(parser: Parser) -> None:
+    """Add how to fit."""
     fitting = parser.add_argument_group("fitting")
     fitting.add_argument(
         "--alpha",
         metavar="A",
-        type=_number_from(0, finite=True),
+        type=number_from(0, finite=True),
         help="penalty of the rankers of skrank (default: that of each ranker); the "
         "ridge regression keeps its own, 1",
     )
     fitting.add_argument(
         "--budget",
         metavar="SECONDS",
-        type=_number_from(0, finite=False),
+        type=number_from(0, finite=False),
         default=60.0,
         help=" ".join(BUDGET_HELP.split()),
     )
@@ -168,17 +176,10 @@ def options() -> Parser:
     fitting.add_argument(
         "--seed",
         metavar="S",
-        type=_integer_from(0, 2**32 - 1),
+        type=integer_from(0, 2**32 - 1),
         default=0,
         help="draws built-in data, folds, and what rankers draw (default: %(default)s)",
     )
-    other = parser.add_argument_group("other")
-    other.add_argument("--paper", action="store_true", help=PAPER_HELP)
-    other.add_argument("-q", "--quiet", action="store_true", help="no progress")
-    other.add_argument(
-        "--version", action="version", version=f"skrank {skrank.__version__}"
-    )
-    return parser
 
 
 def refuse_contradictions(parser: Parser, args: argparse.Namespace) -> None:
@@ -193,72 +194,7 @@ def refuse_contradictions(parser: Parser, args: argparse.Namespace) -> None:
         parser.error("--cv files needs two or more files TRAIN")
     if args.n_jobs == 0:
         parser.error("--n-jobs must be positive, or -1 for all cores")
-    if args.paper and args.no_standardize:
-        parser.error("--paper standardises; leave out --no-standardize")
-    if args.paper and args.intervals:
-        parser.error("--paper shows its own intervals; leave out --intervals")
-
-
-def _metric_name(text: str) -> str:
-    """Return the registry's name of a measure, or raise for argparse."""
-    try:
-        return plain_name(text)
-    except ValueError as problem:
-        raise argparse.ArgumentTypeError(str(problem)) from None
 
 
 def _folds_or_files(text: str) -> int | str:
-    return FILES if text == FILES else _integer_from(2)(text)
-
-
-def _threshold(text: str) -> float:
-    """Return a correlation, or raise for argparse."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number of at least 0 and below 1; files stand before it"
-        )
-    return value
-
-
-def _integer_from(smallest: int, largest: int | None = None) -> Callable[[str], int]:
-    def integer(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = smallest - 1
-        if value < smallest or (largest is not None and value > largest):
-            limit = "" if largest is None else f" and at most {largest}"
-            raise argparse.ArgumentTypeError(
-                f"{text!r} is not an integer of at least {smallest}{limit}"
-            )
-        return value
-
-    return integer
-
-
-def _positive(text: str) -> float:
-    """Return a finite number above 0, or raise for argparse."""
-    value = _number_from(0, finite=True)(text)
-    if value == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not above 0")
-    return value
-
-
-def _number_from(smallest: float, *, finite: bool) -> Callable[[str], float]:
-    def number(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not value >= smallest or (finite and value == math.inf):
-            kind = "finite number" if finite else "number"
-            raise argparse.ArgumentTypeError(
-                f"{text!r} is not a {kind} of at least {smallest:g}"
-            )
-        return value
-
-    return number
+    return FILES if text == FILES else integer_from(2)(text)

@@ -130,12 +130,12 @@ class PMOPRanker(BaseLinearRanker):
     >>> ranker.score(X, y, groups)
     1.0
 
-    With chains [1]_ draws for one list, updates, and stops after 1,000 updates, without
-    a penalty; here those are 500 passes over two lists:
+    With chains [1]_ draws for one list, updates, and stops after 1,000 updates (and has
+    no penalty, so ``alpha=0``); here those are 500 passes over two lists:
 
     >>> ranker = PMOPRanker(
     ...     "geometric", "gibbs", batch_size=1, max_updates=1000, average=0.0,
-    ...     alpha=0.0, random_state=0,
+    ...     random_state=0,
     ... ).fit(X, y, groups)
     >>> ranker.n_iter_
     500

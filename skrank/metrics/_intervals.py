@@ -138,7 +138,7 @@ def interval_of_mean(
     result = stats.bootstrap(
         (values,),
         np.mean,
-        n_resamples=n_resamples,
+        n_resamples=max(n_resamples, 2),  # SciPy takes a standard deviation of them
         batch=max(AT_ONCE // len(values), 1),
         confidence_level=confidence,
         method="percentile",

@@ -427,8 +427,7 @@ def test_without_budget_nothing_is_fitted(run):
         (["--second-order", "1"], "'1' is not a number of at least 0 and below 1"),
         (["--second-order", "good.txt"], "files stand before it"),
         (["one.txt", "--test", "good.txt", "--second-order"], "at least two rows"),
-        (["--paper", "--no-standardize"], "leave out --no-standardize"),
-        (["--paper", "--intervals"], "leave out --intervals"),
+        (["--paper"], "unrecognized arguments: --paper"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
     ],
 )
@@ -470,7 +469,7 @@ def test_help_names_every_option_and_exits_0(capsys):
     for option in (
         "TRAIN --test --cv --sparse --no-standardize --lists --metric --max-grade "
         "--alpha --budget --n-jobs --seed --quiet --version examples: seconds "
-        "--second-order --paper"
+        "--second-order --json --group --label"
     ).split():
         assert option in printed.out
 
@@ -522,3 +521,82 @@ def test_ctrl_c_ends_with_status_130(tmp_path):
     assert process.returncode == 130
     assert err.endswith("\nskrank: stopped\n")
     assert "Traceback" not in err
+
+
+def test_more_lists_than_memory_holds_are_one_line(capsys, monkeypatch):
+    def too_many(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("skrank._cli.data.make_ranking", too_many)
+    with pytest.raises(SystemExit) as stop:
+        main(["--lists", "20000000"])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == (
+        "skrank: error: --lists 20000000: memory does not suffice for so many\n"
+    )
+
+
+def test_memory_that_runs_out_elsewhere_is_one_line(capsys, monkeypatch):
+    def too_large(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("skrank._cli.compare.compare", too_large)
+    assert main(["--lists", "10"]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "skrank: error: memory does not suffice; use less data or --sparse"
+
+
+def test_huge_feature_numbers_name_the_option_of_the_command(tmp_path, capsys):
+    path = tmp_path / "wide.txt"
+    path.write_text("1 qid:1 1:1\n0 qid:1 2000000000:1\n")
+    with pytest.raises(SystemExit):
+        main([str(path)])
+    printed = capsys.readouterr().err
+    assert "sparse=True" not in printed
+    assert "--sparse" in printed
+
+
+needs_full = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="there is no disk that is always full"
+)
+
+
+@needs_full
+def test_a_progress_line_that_cannot_be_written_ends_nothing(tmp_path):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "skrank", "--lists", "10"],
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=full, text=True,
+        )  # fmt: skip
+    assert done.returncode == 0
+    assert "RankNetRanker()" in done.stdout
+
+
+@needs_full
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["fit", "--help"]])
+def test_help_that_cannot_be_written_is_an_error(tmp_path, arguments):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "skrank", *arguments],
+            cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "skrank: error: cannot write: No space left on device\n"
+
+
+def test_ctrl_c_during_the_imports_is_understood(tmp_path):
+    # The imports are those of main(), which an import of NumPy in skrank would precede.
+    code = (
+        "import sys; from skrank._cli.main import main; "
+        "assert 'numpy' not in sys.modules and 'sklearn' not in sys.modules; "
+        "import skrank._cli\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'sklearn': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt()); sys.exit(main(['--lists', '10']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "\nskrank: stopped\n"
