@@ -55,7 +55,6 @@ _HOMES = {
 }
 _ROOMS = (
     "base",
-    "dask",
     "datasets",
     "ensemble",
     "export",

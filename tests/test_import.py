@@ -62,3 +62,29 @@ def test_in_a_clone_the_installed_package_is_imported(clone, tmp_path):
 
 def test_the_version_is_that_of_the_installed_package():
     assert skrank.__version__ == importlib.metadata.version("skrank")
+
+
+def test_rooms_and_names_load_when_they_are_first_used(tmp_path):
+    code = (
+        "import sys, skrank; "
+        "assert 'numpy' not in sys.modules; "
+        "skrank.model_selection.QueryKFold(2); skrank.RankNetRanker(); "
+        "assert {'metrics', 'RankNetRanker'} <= set(dir(skrank)); "
+        "from skrank import *; with_groups"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+
+
+def test_every_public_name_of_the_package_is_where_it_is_said_to_be():
+    for name in skrank.__all__:
+        thing = getattr(skrank, name)
+        home = sys.modules[f"skrank.{skrank._HOMES[name]}"]
+        assert getattr(home, name) is thing
+    linear_model = sys.modules["skrank.linear_model"]
+    rankers = {name for name in linear_model.__all__ if name.endswith("Ranker")}
+    assert rankers <= set(skrank.__all__)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'skrank' has no attribute 'Rank'"):
+        _ = skrank.Rank

@@ -74,6 +74,22 @@ def parser() -> Parser:
         default=[],
         help="parameter of the ranker, as ties=breslow; may be given several times",
     )
+    _add_strength(parser)
+    parser.add_argument("--no-standardize", action="store_true", help="do not scale")
+    parser.add_argument(
+        "--sparse", action="store_true", help="keep only values that are not zero"
+    )
+    add_columns(parser)
+    parser.add_argument("--n-jobs", metavar="N", type=int, default=1, help="threads")
+    parser.add_argument(
+        "--seed", metavar="S", type=integer_from(0, 2**32 - 1), default=0
+    )
+    parser.add_argument("--json", action="store_true", help="say what was done as JSON")
+    return parser
+
+
+def _add_strength(parser: Parser) -> None:
+    """Add the penalty, or how to choose it."""
     strength = parser.add_mutually_exclusive_group()
     strength.add_argument(
         "--alpha",
@@ -97,17 +113,6 @@ def parser() -> Parser:
         default="ndcg@10",
         help=f"what --cv looks at (default: %(default)s): {METRIC_NAMES}",
     )
-    parser.add_argument("--no-standardize", action="store_true", help="do not scale")
-    parser.add_argument(
-        "--sparse", action="store_true", help="keep only values that are not zero"
-    )
-    add_columns(parser)
-    parser.add_argument("--n-jobs", metavar="N", type=int, default=1, help="threads")
-    parser.add_argument(
-        "--seed", metavar="S", type=integer_from(0, 2**32 - 1), default=0
-    )
-    parser.add_argument("--json", action="store_true", help="say what was done as JSON")
-    return parser
 
 
 def run(parser: Parser, args: argparse.Namespace) -> None:

@@ -179,11 +179,14 @@ def ascend(
                     f"[{name}] pass {number}: gradient {size:.3g}, "
                     f"weights {np.linalg.norm(coef):.6g}"
                 )
-    problem = None
-    if n_averaged >= FEWEST_TURNS and turns < OVERSHOOT:
-        problem = (
-            f"{name}: steps overshoot, since gradients that follow each other point in "
-            f"opposite directions. Lower learning_rate (now {learning_rate:g}) or "
-            "scale X, for example with StandardScaler."
-        )
+    overshoots = n_averaged >= FEWEST_TURNS and turns < OVERSHOOT
+    problem = _overshooting(name, learning_rate) if overshoots else None
     return Solution(mean, np.nan, max_iter, problem)
+
+
+def _overshooting(name: str, learning_rate: float) -> str:
+    return (
+        f"{name}: steps overshoot, since gradients that follow each other point in "
+        f"opposite directions. Lower learning_rate (now {learning_rate:g}) or "
+        "scale X, for example with StandardScaler."
+    )
