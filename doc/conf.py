@@ -27,6 +27,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "docstrings",
     "public_api",
+    "see_also",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "auto_examples/**/*.ipynb", "auto_examples/*.ipynb"]

@@ -1,0 +1,79 @@
+"""The site's reference has every public object, and each names its neighbours."""
+
+import importlib
+import inspect
+import sys
+from pathlib import Path
+
+import pytest
+
+EXTENSIONS = Path(__file__).resolve().parents[1] / "doc" / "_ext"
+
+
+@pytest.fixture
+def extensions(monkeypatch):
+    """Return the modules that the site is built with."""
+    monkeypatch.syspath_prepend(str(EXTENSIONS))
+    names = ("public_api", "see_also", "docstrings")
+    yield {name: importlib.import_module(name) for name in names}
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def exported():
+    """Return what public modules export, but for those that need other packages."""
+    import skrank
+
+    for path in Path(skrank.__file__).parent.glob("*/__init__.py"):
+        name = path.parent.name
+        if not name.startswith("_") and name not in ("neural", "dask"):
+            module = importlib.import_module(f"skrank.{name}")
+            yield from (getattr(module, public) for public in module.__all__)
+
+
+def test_every_public_object_has_one_page(extensions):
+    objects = extensions["public_api"].public_objects()
+    shown = [
+        getattr(importlib.import_module(module), name)
+        for module, names in objects.items()
+        for name in names
+    ]
+    assert len({id(thing) for thing in shown}) == len(shown)
+    missing = [thing for thing in exported() if callable(thing) and thing not in shown]
+    assert missing == []
+
+
+def test_pages_are_written_with_all_names(extensions, tmp_path):
+    extensions["public_api"].write_pages(tmp_path)
+    text = "".join(page.read_text("utf-8") for page in tmp_path.glob("skrank*.rst"))
+    for names in extensions["public_api"].public_objects().values():
+        for name in names:
+            assert f"   {name}\n" in text
+
+
+def test_every_public_object_names_its_neighbours(extensions):
+    see_also = extensions["see_also"]
+    known = see_also.places()
+    lonely = [
+        f"{module}.{name}"
+        for name, module in known.items()
+        if not see_also.related(name, known)
+        and "See Also\n"
+        not in inspect.getdoc(getattr(importlib.import_module(module), name))
+    ]
+    assert lonely == []
+
+
+def test_raw_docstrings_are_joined_and_names_with_an_underscore_quoted(extensions):
+    lines = [
+        'ties : {"efron", \\',
+        '        "order"}, default="efron"',
+        "names : ndarray of shape (n_features_in_,)",
+        "    Kept as it is: n_features_in_, all the same.",
+    ]
+    extensions["docstrings"].mend(None, "class", "A", None, None, lines)
+    assert lines == [
+        'ties : {"efron", "order"}, default="efron"',
+        "names : ndarray of shape (``n_features_in_``,)",
+        "    Kept as it is: n_features_in_, all the same.",
+    ]
