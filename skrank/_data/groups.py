@@ -140,12 +140,14 @@ def missing_groups_message(method: str) -> str:
         state = "metadata routing is on, but nothing passed groups this far."
     else:
         state = (
-            "metadata routing is off, so tools such as GridSearchCV cannot hand "
-            "groups on: call sklearn.set_config(enable_metadata_routing=True) and "
-            "pass groups to the outer fit."
+            "metadata routing is off, so tools such as GridSearchCV and RFECV use "
+            "groups for their splitter alone and cannot hand them on: call "
+            "sklearn.set_config(enable_metadata_routing=True) and pass groups to the "
+            "outer fit."
         )
     return (
-        f"{method} needs to know which rows form a list, and no groups were given. "
+        f"{method} needs to know which rows form a list, and no groups were given to "
+        "it. "
         "Pass groups=, one label per row, or give a pandas y with an index level "
         f"named '{LEVEL}' (skrank.with_groups makes one). Inside scikit-learn tools: "
         f"{state} To rank all rows as one list pass groups=np.zeros(len(y))."

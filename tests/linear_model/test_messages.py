@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+from sklearn.feature_selection import RFECV
 
 from skrank import (
     DavidsonLuceRanker,
@@ -23,6 +25,7 @@ from skrank._fit.lbfgs import Solution
 from skrank._fit.objective import LinearObjective
 from skrank.datasets import make_ranking
 from skrank.losses import ListMLE
+from skrank.model_selection import QueryKFold
 
 SENTINEL = float(np.finfo(np.float32).max)
 
@@ -186,3 +189,13 @@ def test_shap_reads_a_linear_ranker(data):
     np.testing.assert_allclose(
         values.sum(axis=1) + explainer.expected_value, ranker.predict(X), atol=1e-10
     )
+
+
+def test_a_tool_without_routing_is_said_to_keep_the_groups_that_it_was_given(data):
+    X, y, groups = data
+    search = RFECV(ListMLERanker(), cv=QueryKFold(3))
+    with pytest.raises(ValueError, match="RFECV use groups for their splitter alone"):
+        search.fit(X, y, groups=groups)
+    with sklearn.config_context(enable_metadata_routing=True):
+        search.fit(X, y, groups=groups)
+    assert search.n_features_ >= 1
