@@ -96,43 +96,43 @@ def curvature(
     the clusters of lists; None makes each list one.
     """
     with whole.running():  # BLAS threads would stall on products of blocks
-        found = derivatives(whole, parameters, clusters)
+        parts = derivatives(whole, parameters, clusters)
     objective: LinearObjective | _Held = whole
     if free is not None:
         objective, parameters = _Held(whole, parameters, free), parameters[free]
-        found = found._replace(
-            gradient=found.gradient[free],
-            hessian=found.hessian[np.ix_(free, free)],
-            meat=found.meat[np.ix_(free, free)],
-            counts=found.counts._replace(
-                of_parameters=found.counts.of_parameters[free]
+        parts = parts._replace(
+            gradient=parts.gradient[free],
+            hessian=parts.hessian[np.ix_(free, free)],
+            meat=parts.meat[np.ix_(free, free)],
+            counts=parts.counts._replace(
+                of_parameters=parts.counts.of_parameters[free]
             ),
         )
     p, alpha = objective.n_features, objective.alpha
     penalty = np.zeros(len(parameters))
     penalty[:p] = alpha
-    constant, dependent, basis = _estimable(found.gram)
+    constant, dependent, basis = _estimable(parts.gram)
     if alpha > 0:
         # The penalty tells even dependent features apart.
         basis = np.eye(p)[:, ~constant]
-    basis = _scaled(basis, found.hessian, penalty)
-    H = basis.T @ found.hessian @ basis
-    J = basis.T @ found.meat @ basis
+    basis = _scaled(basis, parts.hessian, penalty)
+    H = basis.T @ parts.hessian @ basis
+    J = basis.T @ parts.meat @ basis
     values, vectors = np.linalg.eigh(H + (basis.T * penalty) @ basis)
     largest = np.max(np.abs(values), initial=0.0)
     floored = np.maximum(values, FLAT * largest) if largest > 0 else np.ones(len(H))
     scaled = vectors / floored
-    step = -basis @ (scaled @ (vectors.T @ (basis.T @ found.gradient)))
+    step = -basis @ (scaled @ (vectors.T @ (basis.T @ parts.gradient)))
     separating = None
     if alpha == 0 and len(values):
         separating = _recession(
             objective, parameters, step, basis @ vectors[:, 0], values[0], largest
         )
     if separating is not None:
-        separating[:p] *= np.sqrt(np.diag(found.gram))
+        separating[:p] *= np.sqrt(np.diag(parts.gram))
         separating = np.abs(separating) / np.max(np.abs(separating))
     return Curvature(
-        found,
+        parts,
         basis,
         H,
         J,

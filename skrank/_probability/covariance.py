@@ -166,17 +166,17 @@ def estimate(
     ``clusters`` are numbers of the clusters of lists, of which the gradients add up
     before J is taken; None makes each list one.
     """
-    found = curvature(objective, parameters, free, clusters)
-    p, n_lists = objective.n_features, found.derivatives.counts.n_lists
-    basis, inverse = found.basis, found.inverse
-    clustered = basis @ (inverse @ found.meat @ inverse) @ basis.T
-    model = basis @ (inverse @ found.hessian @ inverse) @ basis.T
-    undefined = np.zeros(len(found.step), dtype=bool)
-    undefined[:p] = found.constant
+    curve = curvature(objective, parameters, free, clusters)
+    p, n_lists = objective.n_features, curve.derivatives.counts.n_lists
+    basis, inverse = curve.basis, curve.inverse
+    clustered = basis @ (inverse @ curve.meat @ inverse) @ basis.T
+    model = basis @ (inverse @ curve.hessian @ inverse) @ basis.T
+    undefined = np.zeros(len(curve.step), dtype=bool)
+    undefined[:p] = curve.constant
     if objective.alpha == 0:
-        for direction in found.collinear:
+        for direction in curve.collinear:
             undefined[:p] |= direction != 0
-    if found.separating is not None or not found.curved:
+    if curve.separating is not None or not curve.curved:
         undefined[:] = True
     for covariance in (clustered, model):
         covariance[undefined] = np.nan
@@ -188,19 +188,19 @@ def estimate(
     clustered[:, silent] = np.nan
     errors = standard_errors(clustered)
     known = errors > 0
-    moves = np.abs(found.step[known]) / errors[known]
+    moves = np.abs(curve.step[known]) / errors[known]
     return Estimate(
         clustered,
         model,
-        float(np.trace(inverse @ found.hessian)),
-        float(np.trace(inverse @ found.meat)),
-        found.constant,
-        found.collinear,
-        found.separating,
+        float(np.trace(inverse @ curve.hessian)),
+        float(np.trace(inverse @ curve.meat)),
+        curve.constant,
+        curve.collinear,
+        curve.separating,
         silent,
-        found.curved,
+        curve.curved,
         float(np.max(moves, initial=0.0)),
-        found.derivatives.counts,
+        curve.derivatives.counts,
     )
 
 

@@ -151,13 +151,13 @@ def aic(ranker, X, y, groups=None, *, sample_weight=None):
     parameters = np.concatenate((ranker.coef_, ranker.extra_))
     free = free_parameters(objective, ranker.extra_)
     refuse_too_many(objective, int(free.sum()))
-    found = estimate(objective, parameters, free)
-    if found.separating is not None:
+    estimated = estimate(objective, parameters, free)
+    if estimated.separating is not None:
         raise ValueError(
             "There is no AIC: rows are separated, so that the likelihood has no "
             "maximum. Set alpha above 0."
         )
-    return value + 2.0 * found.df
+    return value + 2.0 * estimated.df
 
 
 def log_likelihoods(

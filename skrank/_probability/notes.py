@@ -28,7 +28,7 @@ class Reader(NamedTuple):
 
     ranker: Any
     objective: LinearObjective
-    found: Estimate
+    estimate: Estimate
     names: list[str]
     covariance: str
 
@@ -49,7 +49,7 @@ def notes_of(reader: Reader, limited: list[str], no_model: str | None) -> list[s
     no_model : str or None
         Why there are no model-based errors.
     """
-    ranker, found, notes = reader.ranker, reader.found, []
+    ranker, estimate, notes = reader.ranker, reader.estimate, []
     if ranker.alpha_ > 0:
         notes.append(
             "alpha > 0: standard errors are around the penalised optimum, which "
@@ -58,11 +58,11 @@ def notes_of(reader: Reader, limited: list[str], no_model: str | None) -> list[s
     if ranker.normalize is not None:
         part = {"size": "rows", "terms": "terms"}[ranker.normalize]
         notes.append(f"Each list counts divided by its number of {part}.")
-    if found.counts.n_lists > 0 and found.constant.any():
-        notes.append(f"Constant inside every list: {reader.named(found.constant)}.")
-    if found.collinear and ranker.alpha_ > 0:
+    if estimate.counts.n_lists > 0 and estimate.constant.any():
+        notes.append(f"Constant inside every list: {reader.named(estimate.constant)}.")
+    if estimate.collinear and ranker.alpha_ > 0:
         notes.append(f"{_collinear(reader)}Only alpha tells their coefficients apart.")
-    if np.isnan(found.df):
+    if np.isnan(estimate.df):
         notes.append(
             "Standard errors were found by solving for each coefficient: no degrees "
             "of freedom and no criterion; collinear features and separation were not "
@@ -84,38 +84,38 @@ def alarms_of(reader: Reader, no_model: str | None) -> list[str]:
 
     ``no_model`` is why there are no model-based errors, or None.
     """
-    ranker, found, counts = reader.ranker, reader.found, reader.found.counts
+    ranker, estimate, counts = reader.ranker, reader.estimate, reader.estimate.counts
     alarms = []
     if counts.n_lists == 0:
         alarms.append("No list tells an order, so there are no standard errors.")
-    if found.collinear and ranker.alpha_ == 0:
+    if estimate.collinear and ranker.alpha_ == 0:
         alarms.append(
             f"{_collinear(reader)}Their coefficients are not determined: no "
             "standard errors. Drop a feature of each, or set alpha above 0."
         )
-    if found.separating is not None:
+    if estimate.separating is not None:
         alarms.append(
             "Separation: the fit improves for ever as weights grow along a direction "
-            f"of {involved(found.separating, reader.names)}, so no finite optimum "
+            f"of {involved(estimate.separating, reader.names)}, so no finite optimum "
             "and no standard errors exist. Set alpha above 0, or drop what tells the "
             "order with certainty."
         )
-    elif not found.curved:
+    elif not estimate.curved:
         alarms.append(
             "The objective is not curved upwards at the coefficients: no standard "
             "errors. Lower tol, or set alpha above 0."
         )
-    elif found.step > FAR_FROM_OPTIMUM:
+    elif estimate.step > FAR_FROM_OPTIMUM:
         inexact = ranker._why_inexact()
         alarms.append(
             "The coefficients are not the optimum for these data: it is about "
-            f"{found.step:.2g} standard errors away. "
+            f"{estimate.step:.2g} standard errors away. "
             f"{NEARER if inexact is None else inexact.advice}"
         )
     better = "" if no_model is not None else " covariance='model' has them."
-    if found.silent.any():
+    if estimate.silent.any():
         alarms.append(
-            f"No clustered standard errors of {reader.named(found.silent)}: at the "
+            f"No clustered standard errors of {reader.named(estimate.silent)}: at the "
             "coefficients the gradient of every single list is 0 in them, as where all "
             "rows are tied or there is one list, so that lists do not tell how much "
             f"estimates would vary.{better}"
@@ -127,7 +127,7 @@ def _small_numbers(reader: Reader, no_model: str | None) -> list[str]:
     """Return warnings of clustered errors that few lists stand behind."""
     if reader.covariance != "clustered":
         return []
-    counts, alarms = reader.found.counts, []
+    counts, alarms = reader.estimate.counts, []
     unit = "lists" if counts.n_clusters == counts.n_lists else "clusters"
     enough = max(FEW_LISTS, len(reader.names) + 1)
     if 0 < counts.n_clusters < enough:
@@ -136,7 +136,7 @@ def _small_numbers(reader: Reader, no_model: str | None) -> list[str]:
             "coefficients: clustered standard errors are too small, as a rule, below "
             f"{enough}."
         )
-    known = ~np.isnan(np.diag(reader.found.clustered))
+    known = ~np.isnan(np.diag(reader.estimate.clustered))
     few = known & (counts.of_parameters < FEW_OF_ONE)
     if few.any() and counts.n_clusters >= FEW_OF_ONE:
         advice = "Merge or drop these features, or do not use these errors."
@@ -151,7 +151,7 @@ def _small_numbers(reader: Reader, no_model: str | None) -> list[str]:
 
 def _collinear(reader: Reader) -> str:
     """Return a sentence on the sums of features that are constant."""
-    sums = [_formula(one, reader.names) for one in reader.found.collinear]
+    sums = [_formula(one, reader.names) for one in reader.estimate.collinear]
     return f"Collinear features: constant inside every list are {listing(sums)}. "
 
 
@@ -182,20 +182,20 @@ def criterion_of(reader: Reader, value: float) -> tuple[str, float, str | None, 
 
     ``value`` is that of the objective at the coefficients.
     """
-    ranker, objective, found = reader.ranker, reader.objective, reader.found
+    ranker, objective, estimate = reader.ranker, reader.objective, reader.estimate
     loss, coef = objective.loss, ranker.coef_
     total = float(objective.data.list_weights().sum())
     # Minus the objective without its penalty, as a sum over lists.
     fit = total * (0.5 * float((objective.alpha * coef) @ coef) - value)
     divisor = divisor_of(objective)
-    settled = found.separating is None and not np.isnan(found.df)
+    settled = estimate.separating is None and not np.isnan(estimate.df)
     if loss.why_no_likelihood() is not None:
         return "minus the sum of losses", fit, None, np.nan
     if loss.model == "pairs":
         name = "composite log-likelihood"
         if not settled:
             return name, fit, None, np.nan
-        return name, fit, "CLIC", -2.0 * fit + 2.0 * total * found.optimism
+        return name, fit, "CLIC", -2.0 * fit + 2.0 * total * estimate.optimism
     if divisor is None:
         return "minus the sum of losses", fit, None, np.nan
     constants = (
@@ -205,4 +205,4 @@ def criterion_of(reader: Reader, value: float) -> tuple[str, float, str | None, 
     likelihood = float(divisor * (fit + total * sum(constants)))
     if not settled or ranker._why_inexact() is not None:
         return "log-likelihood", likelihood, None, np.nan
-    return "log-likelihood", likelihood, "AIC", -2.0 * likelihood + 2.0 * found.df
+    return "log-likelihood", likelihood, "AIC", -2.0 * likelihood + 2.0 * estimate.df

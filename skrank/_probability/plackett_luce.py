@@ -218,10 +218,10 @@ def top_k_probabilities(
     np.clip(probability, 0.0, 1.0, out=probability)
     for q in np.flatnonzero(too_long):
         rows = slice(lists.offsets[q], lists.offsets[q + 1])
-        found = _count_first(scores[rows], k, n_samples, rng)
-        probability[rows] = found / n_samples
-        # Of (found + 1) / (n_samples + 2), so that none of the draws is not certainty.
-        shrunk = (found + 1.0) / (n_samples + 2.0)
+        n_first = _count_first(scores[rows], k, n_samples, rng)
+        probability[rows] = n_first / n_samples
+        # Of (n_first + 1) / (n_samples + 2), so that none of the draws is not certainty.
+        shrunk = (n_first + 1.0) / (n_samples + 2.0)
         standard_error[rows] = np.sqrt(shrunk * (1.0 - shrunk) / n_samples)
     return TopKProba(probability, standard_error)
 
@@ -230,14 +230,14 @@ def _count_first(
     scores: Floats, k: int, n_samples: int, rng: np.random.RandomState
 ) -> Floats:
     """Return how often each row of one list is among the first k of some draws."""
-    found = np.zeros(len(scores))
+    counts = np.zeros(len(scores))
     step = max(1, DRAWN_AT_ONCE // len(scores))
     for first in range(0, n_samples, step):
         shape = (min(step, n_samples - first), len(scores))
         keys = scores + rng.gumbel(size=shape)
         best = np.argpartition(-keys, k - 1, axis=1)[:, :k]
-        found += np.bincount(best.ravel(), minlength=len(scores))
-    return found
+        counts += np.bincount(best.ravel(), minlength=len(scores))
+    return counts
 
 
 def _softmax_of_stages(

@@ -155,16 +155,16 @@ def summarize_fit(
         names[: objective.n_features] = feature_names
     free = free_parameters(objective, ranker.extra_)
     shown = _shown(features, free, names, objective.n_features)
-    found = _estimate(objective, parameters, free, shown, names, codes)
+    estimated = _estimate(objective, parameters, free, shown, names, codes)
     reason = why_no_model_errors(ranker, objective)
     if covariance == "model" and reason is not None:
         raise ValueError(f"There are no model-based standard errors: {reason}")
-    matrix, model = found.clustered, None
+    matrix, model = estimated.clustered, None
     if reason is None:
         total = objective.data.list_weights().sum()
-        model = found.model / (total * divisor_of(objective))
+        model = estimated.model / (total * divisor_of(objective))
         matrix = matrix if covariance == "clustered" else model
-    reader = Reader(ranker, objective, found, [names[j] for j in shown], covariance)
+    reader = Reader(ranker, objective, estimated, [names[j] for j in shown], covariance)
     alarms = alarms_of(reader, reason)
     for alarm in alarms:
         warn(f"{type(ranker).__name__}.summary: {alarm}")
@@ -175,30 +175,30 @@ def summarize_fit(
         names=reader.names,
         coef=parameters[shown],
         n_extra=int(np.sum(shown >= objective.n_features)),
-        clustered=standard_errors(found.clustered),
+        clustered=standard_errors(estimated.clustered),
         model=None if model is None else standard_errors(model),
         covariance=covariance,
         covariance_matrix=matrix,
         alpha=float(ranker.alpha_),
         confidence=float(confidence),
-        n_lists=found.counts.n_lists,
+        n_lists=estimated.counts.n_lists,
         n_rows=objective.data.lists.n_rows,
-        df=found.df,
+        df=estimated.df,
         fit_name=fit_name,
         fit_value=value,
         criterion_name=name,
         criterion=criterion,
         notes=(*alarms, *notes),
-        informing=found.counts.of_parameters,
-        n_clusters=None if clusters is None else found.counts.n_clusters,
+        informing=estimated.counts.of_parameters,
+        n_clusters=None if clusters is None else estimated.counts.n_clusters,
     )
 
 
 def _codes(clusters: Any, data: FitData) -> Indices:
     """Return the number of each list's cluster, and refuse clusters that cut lists."""
     lists = data.lists
-    given = group_rows(clusters, lists.n_rows)
-    codes = given.scatter(given.lists.expand(np.arange(len(given.lists))))
+    partition = group_rows(clusters, lists.n_rows)
+    codes = partition.scatter(partition.lists.expand(np.arange(len(partition.lists))))
     assert data.grouping is not None
     codes = data.grouping.gather(codes)
     cut = lists.max(codes) != lists.min(codes)
@@ -248,8 +248,8 @@ def _estimate(
         shown_names = [names[j] for j in shown]
         return estimate_some(objective, parameters, free, shown, shown_names, clusters)
     refuse_too_many(objective, n_free)
-    found = estimate(objective, parameters, free, clusters)
+    estimated = estimate(objective, parameters, free, clusters)
     if len(shown) == n_free:
-        return found
+        return estimated
     places = np.flatnonzero(np.isin(np.flatnonzero(free), shown))
-    return found.of(places, objective.n_features)
+    return estimated.of(places, objective.n_features)
