@@ -220,7 +220,7 @@ def top_k_probabilities(
         rows = slice(lists.offsets[q], lists.offsets[q + 1])
         n_first = _count_first(scores[rows], k, n_samples, rng)
         probability[rows] = n_first / n_samples
-        # Of (n_first + 1) / (n_samples + 2), so that none of the draws is not certainty.
+        # Of (n_first + 1) / (n_samples + 2): none of the draws is not certainty.
         shrunk = (n_first + 1.0) / (n_samples + 2.0)
         standard_error[rows] = np.sqrt(shrunk * (1.0 - shrunk) / n_samples)
     return TopKProba(probability, standard_error)
