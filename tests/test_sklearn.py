@@ -157,7 +157,7 @@ def test_another_number_of_features_raises(ranker, data):
 
 
 def test_prediction_before_fit_raises(ranker, data):
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
         ranker().predict(data[0])
 
 

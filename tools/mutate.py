@@ -217,7 +217,7 @@ def listed():
 
 
 def import_what_tests_need():
-    """Import all that is not skrank, once for all mutants."""
+    """Import all that tests need, once for all mutants; forks forget skrank again."""
     import hypothesis
     import pandas
     import polars
@@ -231,6 +231,12 @@ def import_what_tests_need():
     import sklearn.utils.estimator_checks
     import statsmodels.api  # noqa: F401
 
+    import skrank.datasets
+    import skrank.interop
+    import skrank.metrics
+    import skrank.model_selection
+    import skrank.preprocessing  # noqa: F401
+
     # An editable install looks for work of the build on the first import, once a
     # process, so that forks need not.
     for finder in sys.meta_path:
@@ -241,6 +247,9 @@ def import_what_tests_need():
 
 def load_as(path, tree):
     """Let an import of a file give this syntax tree."""
+    for name in list(sys.modules):
+        if name.split(".")[0] == "skrank" and "._kernels" not in name:
+            del sys.modules[name]
     loader = importlib.machinery.SourceFileLoader
     get_code = loader.get_code
 

@@ -443,10 +443,9 @@ def test_mistakes_give_one_line_and_status_2(
     (tmp_path / "one.txt").write_text("1 qid:1 1:1\n")
     (tmp_path / "cut.gz").write_bytes(gzip.compress(good.encode())[:-9])
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(SystemExit, match=r"^2$"):
         main(arguments)
     printed = capsys.readouterr()
-    assert stop.value.code == 2
     assert printed.out == ""
     assert re.fullmatch(r"skrank: error: [^\n]+\n", printed.err)
     assert reason in printed.err
@@ -462,10 +461,10 @@ def test_a_missing_file_gives_one_line_from_the_shell(tmp_path):
 
 
 def test_help_names_every_option_and_exits_0(capsys):
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(SystemExit, match=r"^0$"):
         main(["--help"])
     printed = capsys.readouterr()
-    assert (stop.value.code, printed.err) == (0, "")
+    assert printed.err == ""
     for option in (
         "TRAIN --test --cv --sparse --no-standardize --lists --metric --max-grade "
         "--alpha --budget --n-jobs --seed --quiet --version examples: seconds "
@@ -528,9 +527,8 @@ def test_more_lists_than_memory_holds_are_one_line(capsys, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("skrank._cli.data.make_ranking", too_many)
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(SystemExit, match=r"^2$"):
         main(["--lists", "20000000"])
-    assert stop.value.code == 2
     assert capsys.readouterr().err == (
         "skrank: error: --lists 20000000: memory does not suffice for so many\n"
     )
@@ -549,7 +547,7 @@ def test_memory_that_runs_out_elsewhere_is_one_line(capsys, monkeypatch):
 def test_huge_feature_numbers_name_the_option_of_the_command(tmp_path, capsys):
     path = tmp_path / "wide.txt"
     path.write_text("1 qid:1 1:1\n0 qid:1 2000000000:1\n")
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match=r"^2$"):
         main([str(path)])
     printed = capsys.readouterr().err
     assert "sparse=True" not in printed

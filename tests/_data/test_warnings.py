@@ -102,7 +102,7 @@ def test_a_subclass_of_ones_own_counts_as_ones_own_code():
         def fit(self, X, y, groups=None):
             return super().fit(X, y, groups)
 
-    with pytest.warns(ConvergenceWarning) as told:
+    with pytest.warns(ConvergenceWarning, match="stopped before it converged") as told:
         Mine(max_iter=1).fit(X, GRADES, GROUPS)
     lines, first = inspect.getsourcelines(Mine)
     assert told[0].filename == __file__

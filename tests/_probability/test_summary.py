@@ -540,7 +540,7 @@ def test_other_data_than_those_of_the_fit_are_noticed():
 def test_a_fit_cut_short_is_told_how_to_come_nearer():
     X, y, groups = graded()
     ranker = ListMLERanker(alpha=0, max_iter=1)
-    with pytest.warns(ConvergenceWarning):
+    with pytest.warns(ConvergenceWarning, match="stopped before it converged"):
         ranker.fit(X, y, groups)
     with pytest.warns(UserWarning, match=r"not the optimum.*or raise max_iter\."):
         ranker.summary(X, y, groups)

@@ -208,7 +208,7 @@ def test_missing_groups_say_what_to_do(data):
         fusion.predict(X)
     with pytest.raises(ValueError, match="entries for"):
         fusion.predict(X, groups[1:])
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
         FusionRanker(members()).predict(X, groups)
 
 

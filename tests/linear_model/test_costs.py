@@ -18,7 +18,7 @@ def no_start(monkeypatch):
     """Stop fits where they would start."""
 
     def start(self, objective, start):
-        raise StartedError
+        raise StartedError("the fit started")
 
     for ranker in (PMOPRanker, DavidsonLuceRanker, LinearRanker):
         monkeypatch.setattr(ranker, "_solve", start)
@@ -35,21 +35,27 @@ def one_list(n, n_grades=None):
 )
 def test_one_long_list_of_different_labels_is_told_before_the_fit(ranker, no_start):
     message = r"each evaluation .* about 4.* s and .* max_tie_size.*arithmetic.*gibbs"
-    with pytest.warns(UserWarning, match=message), pytest.raises(StartedError):
+    with (
+        pytest.warns(UserWarning, match=message),
+        pytest.raises(StartedError, match="started"),
+    ):
         ranker.fit(*one_list(2000))
 
 
 def test_two_hundred_thousand_rows_would_take_the_memory_that_is_told(no_start):
     with (
         pytest.warns(UserWarning, match="and 149 GiB"),
-        pytest.raises(StartedError),
+        pytest.raises(StartedError, match="started"),
     ):
         LinearRanker(DavidsonLuce("slope")).fit(*one_list(200_000, n_grades=5))
 
 
 def test_davidson_luce_with_thousands_of_tied_rows_is_told(no_start):
     message = "PMOPRanker.., whose potential='arithmetic' takes linear time"
-    with pytest.warns(UserWarning, match=message), pytest.raises(StartedError):
+    with (
+        pytest.warns(UserWarning, match=message),
+        pytest.raises(StartedError, match="started"),
+    ):
         DavidsonLuceRanker().fit(*one_list(6000, n_grades=2))
 
 
@@ -64,7 +70,7 @@ def test_davidson_luce_with_thousands_of_tied_rows_is_told(no_start):
     ids=str,
 )
 def test_what_helps_is_not_warned_of(ranker, no_start):
-    with pytest.raises(StartedError):  # warnings are errors
+    with pytest.raises(StartedError, match="started"):  # warnings are errors
         ranker.fit(*one_list(2000))
 
 

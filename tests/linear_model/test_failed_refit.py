@@ -64,9 +64,9 @@ def test_a_warning_made_an_error_and_an_interrupt_change_nothing(data, monkeypat
     assert state(fitted) == before
 
     def interrupted(self, objective, start):
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt("in the fit")
 
     monkeypatch.setattr(ListMLERanker, "_solve", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="in the fit"):
         fitted.fit(X[["b", "a"]], y, groups)
     assert state(fitted) == before

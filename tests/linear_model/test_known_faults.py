@@ -179,7 +179,7 @@ def test_a_search_over_group_folds_runs(cv):
     # The fold without a relevant row is undefined, says so and counts 0.
     search = GridSearchCV(ListMLERanker(), {"alpha": [0.1, 1]}, cv=cv)
     tied = pytest.warns(UserWarning, match="all rows of each list are tied")
-    with pytest.warns(UndefinedMetricWarning), tied:
+    with pytest.warns(UndefinedMetricWarning, match="no relevant row"), tied:
         search.fit(X, with_groups(y, groups), groups=groups)
     folds = [list(test) for _, test in cv.split(X, y, groups)]
     trained_on_zeros = folds.index([0, 1, 2, 3, 4, 5, 6])

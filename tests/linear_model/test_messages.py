@@ -126,7 +126,7 @@ def test_score_names_the_scorer_for_labels_below_zero(data):
 
 def test_a_column_of_labels_counts_as_labels(data):
     X, y, groups = data
-    with pytest.warns(DataConversionWarning):
+    with pytest.warns(DataConversionWarning, match="1d array was expected"):
         ranker = ListMLERanker().fit(X, y[:, None], groups)
     assert ranker.score(X, y[:, None], groups) == ranker.score(X, y, groups)
 

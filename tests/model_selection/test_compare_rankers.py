@@ -348,7 +348,7 @@ def test_pandas_is_imported_for_a_frame_only(data, monkeypatch):
     found = compare_rankers([Ridge()], *data, metrics="err", **FEW)
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert str(found).startswith("err")
-    with pytest.raises(ImportError):
+    with pytest.raises(ImportError, match="pandas"):
         found.to_frame()
 
 

@@ -215,7 +215,7 @@ def test_wrong_use_says_what_to_do():
     X, groups = drawn()
     with pytest.raises(ValueError, match=r"needs method='standard' or 'deviation'"):
         QueryScaler("rank", shrinkage=1.0).fit(X, groups=groups)
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
         QueryScaler(shrinkage=1.0).transform(X, groups)
     with pytest.raises(ValueError, match="shrinkage"):
         QueryScaler(shrinkage=-1.0).fit(X, groups=groups)
