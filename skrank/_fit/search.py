@@ -18,6 +18,7 @@ from skrank._fit.gram import (
     weighted_gram,
 )
 from skrank._fit.objective import LinearObjective
+from skrank._fit.progress import iteration_done
 from skrank._fit.whitening import (
     Coordinates,
     Units,
@@ -232,6 +233,7 @@ class Search:
         """Take the last evaluation as where the search is; stop where it should."""
         before, self.at = self.at, self.seen
         self.n_iter += 1
+        iteration_done()
         if self.verbose > 0 and self.n_iter % self.verbose == 0:
             value = self.at.value
             print(f"[{self.name}] iteration {self.n_iter}: objective {value:.9g}")

@@ -26,6 +26,7 @@ from skrank._fit.features import constant_features
 from skrank._fit.lbfgs import minimize_lbfgs
 from skrank._fit.objective import LinearObjective
 from skrank._fit.penalty import penalty_by_rule
+from skrank._fit.progress import CallbackSupportMixin, reports_progress
 from skrank._fit.smoothing import minimize_by_smoothing
 from skrank._probability import likelihood, pairs, partitions, plackett_luce, summary
 from skrank.base import RankerMixin
@@ -50,7 +51,7 @@ class Inexact(NamedTuple):
     advice: str
 
 
-class BaseLinearRanker(RankerMixin, BaseEstimator):
+class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
     """Base of the linear rankers.
 
     A subclass has ``_loss()``, which returns its loss, and the parameters that are
@@ -86,6 +87,7 @@ class BaseLinearRanker(RankerMixin, BaseEstimator):
 
     @takes_groups
     @_fit_context(prefer_skip_nested_validation=True)
+    @reports_progress
     @keeps_old_state
     def fit(self, X, y, groups=None, *, sample_weight=None):
         """Fit the weights.

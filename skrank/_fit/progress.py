@@ -1,0 +1,60 @@
+"""Report the progress of a fit to scikit-learn's callbacks, where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, TypeVar
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # scikit-learn before 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stand for scikit-learn's mixin: there are no callbacks to set."""
+
+
+R = TypeVar("R")
+# Called after each iteration of the fit that runs in this thread.
+_listener: ContextVar[Callable[[], None] | None] = ContextVar("listener", default=None)
+
+
+def iteration_done() -> None:
+    """Tell the callbacks of the running fit, if any, that an iteration is over."""
+    listener = _listener.get()
+    if listener is not None:
+        listener()
+
+
+def reports_progress(fit: Callable[..., R]) -> Callable[..., R]:
+    """Decorate a ``fit`` so that callbacks hear of its begin, iterations and end.
+
+    Without callbacks set, on the estimator or on a search or pipeline around it, the
+    fit runs as it is. What callbacks answer does not stop a fit.
+    """
+
+    @wraps(fit)
+    def reporting(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> R:
+        if not (
+            hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
+        ):
+            return fit(self, X, y, *args, **kwargs)
+        # How many iterations there will be is not known before.
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+        def one_more() -> None:
+            iteration = context.subcontext(task_name="iteration")
+            iteration.call_on_fit_task_begin(estimator=self)
+            iteration.call_on_fit_task_end(estimator=self)
+
+        token = _listener.set(one_more)
+        try:
+            result = fit(self, X, y, *args, **kwargs)
+        finally:
+            _listener.reset(token)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return result
+
+    return reporting
