@@ -67,7 +67,10 @@ class STARanker(NeuralRanker):
         ``UserBrowsing()`` of ``skrank.metrics`` takes the order with the most clicks
         expected, see :func:`~skrank.metrics.best_order`.
     ties : {"redraw", "fixed"}, default="redraw"
-        Whether equal labels come in a new order in each epoch or in one for the fit.
+        Whether another of the best arrangements is drawn in each epoch, or one for the
+        fit: equal labels in any order and, under a click model that does not tell them
+        apart, the rows of its ranks; for :class:`~skrank.metrics.UserBrowsing` with
+        chances that depend on the last click equal labels alone.
     max_grade : float, default=4
         The best grade there could be, of a click model as target.
     standardize : {"all", "list"}, default="all"
@@ -389,9 +392,13 @@ class STARanker(NeuralRanker):
         return Arranger(*hidden_sizes(self.hidden_size, most=2), n_places)
 
     def _target(self, data, rng):
-        ranks = best_ranks(self.target, self.max_grade, data.y, data.lists)
+        ranks, open_rows, open_places = best_ranks(
+            self.target, self.max_grade, data.y, data.lists
+        )
         masked, redrawn = MASKED[self.loss], self.ties == "redraw"
-        return ArrangementTarget(data.y, ranks, data.lists, masked, redrawn, rng)
+        return ArrangementTarget(
+            open_rows, ranks, data.lists, masked, redrawn, rng, open_places
+        )
 
     def _predict(self, networks, batch):
         return -ranks_of(arrange(decoders_of(networks, batch), batch.sizes)).double()

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank.losses import Loss
 from skrank.metrics import best_order
+from skrank.metrics._clicks.order import free_choices
 from skrank.neural._arranger import Arranger, arrangement_loss
 from skrank.neural._batches import Batch, padded_index
 from skrank.neural._compiled_loss import CompiledLoss
@@ -51,12 +52,13 @@ class LossTarget:
 
 
 class ArrangementTarget:
-    """The best arrangement of each list, equal labels in an order drawn anew.
+    """A best arrangement of each list, drawn anew among all that are known.
 
     Parameters
     ----------
     y : ndarray of shape (n_rows,)
-        Labels in the order of the lists.
+        Labels in the order of the lists, or other numbers that are equal for rows that
+        may change places.
     ranks : ndarray of shape (n_rows,)
         Rank of each row in a best arrangement, any number that sorts to it.
     lists : Lists
@@ -64,10 +66,12 @@ class ArrangementTarget:
     masked : {"placed", "previous"}
         Reading of the loss.
     redrawn : bool
-        Whether equal labels are drawn anew in each epoch, not only once. Validation
+        Whether the arrangement is drawn anew in each epoch, not only once. Validation
         keeps the first order.
     rng : RandomState
         Draws the first order.
+    open_places : ndarray of shape (n_rows,), default=None
+        Numbers of the places, list by list, equal for those whose rows may change.
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class ArrangementTarget:
         masked: str,
         redrawn: bool,
         rng: np.random.RandomState,
+        open_places: Indices | None = None,
     ) -> None:
         self.y, self.lists, self.masked = y, lists, masked
         self.of_list = lists.expand(np.arange(lists.n_lists))
@@ -85,11 +90,18 @@ class ArrangementTarget:
         places[np.lexsort((ranks, self.of_list))] = np.arange(len(y))
         # The places that the rows of each label have among them, label by label.
         self.places = places[np.lexsort((places, y, self.of_list))]
-        self.redrawn = redrawn and bool((Levels(y, lists).sizes > 1).any())
+        self.open_places = open_places
+        several = (Levels(y, lists).sizes > 1).any()
+        if open_places is not None:
+            # Places by number, list by list; in row order and in one that is drawn.
+            self.by_number = np.lexsort((open_places, self.of_list))
+            blocks = Levels(open_places.astype(np.float64), lists)
+            several |= (blocks.sizes > 1).any()
+        self.redrawn = redrawn and bool(several)
         self.order = self.first_order = self._draw(rng)
 
     def redraw(self, rng: np.random.RandomState) -> None:
-        """Share the ranks of equal labels out anew."""
+        """Draw another of the best arrangements."""
         if self.redrawn:
             self.order = self._draw(rng)
 
@@ -98,7 +110,12 @@ class ArrangementTarget:
         tie_breaks = rng.random_sample(len(self.y))
         places = np.empty(len(self.y))
         places[np.lexsort((tie_breaks, self.y, self.of_list))] = self.places
-        return np.argsort(places) - self.lists.expand(self.lists.starts)
+        order = np.argsort(places)
+        if self.open_places is not None:
+            keys = rng.random_sample(len(order))
+            drawn = np.lexsort((keys, self.open_places, self.of_list))
+            order[self.by_number] = order[drawn]
+        return order - self.lists.expand(self.lists.starts)
 
     def values(
         self,
@@ -116,16 +133,37 @@ class ArrangementTarget:
         return arrangement_loss(scores, batch.valid, self.masked)
 
 
-def best_ranks(target: Any, max_grade: float, y: Floats, lists: Lists) -> Floats:
-    """Return ranks that sort each list into its best arrangement, the least first.
+def best_ranks(
+    target: Any, max_grade: float, y: Floats, lists: Lists
+) -> tuple[Floats, Floats, Indices | None]:
+    """Return what sorts each list into a best arrangement, and what that leaves open.
 
-    ``target`` is "ndcg" or a click model.
+    Parameters
+    ----------
+    target : "ndcg" or click model
+        What is best.
+    max_grade : float
+        The best grade there could be, for click models.
+    y : ndarray of shape (n_rows,)
+        Labels in the order of the lists.
+    lists : Lists
+        The lists.
+
+    Returns
+    -------
+    ranks : ndarray of shape (n_rows,)
+        The least first.
+    open_rows : ndarray of shape (n_rows,)
+        Numbers that are equal for rows that may change places.
+    open_places : ndarray of shape (n_rows,) or None
+        Numbers that are equal for places whose rows may change.
     """
     if target == "ndcg":
-        return -y
+        return -y, y, None
     of_list = lists.expand(np.arange(lists.n_lists))
     best = best_order(y, of_list, model=target, max_grade=max_grade)
-    return best.ranks.astype(np.float64)
+    free = free_choices(y, lists, target, max_grade)
+    return best.ranks.astype(np.float64), free.rows.astype(np.float64), free.places
 
 
 def padded_order(order: Indices, lists: Lists, numbers: Indices) -> Indices:

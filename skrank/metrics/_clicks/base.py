@@ -51,6 +51,15 @@ class ClickModel(BaseEstimator):
         Other lists that are open as a whole are searched; blocks of the rest stay.
         """
 
+    def _exchangeable(self, rows: Rows) -> tuple[Floats, Floats | None]:
+        """Return keys of rows and of places that tell which best orders there are.
+
+        In a best order without a cut-off, rows of one list with equal keys may change
+        places at no cost, and so may the rows at places with equal keys. None: places
+        have no keys, or all best orders are not known.
+        """
+        return rows.attraction * rows.utility, None
+
     @abstractmethod
     def _start(self, shape: tuple[int, int]) -> NDArray:
         """Return the state of users who have read nothing."""

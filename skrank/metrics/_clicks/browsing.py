@@ -9,7 +9,7 @@ import numpy as np
 from skrank._kernels.browsing import browsing_worth, count_orders
 from skrank._kernels.browsing_orders import browsing_extreme_order, browsing_search
 from skrank.metrics._clicks.base import ClickModel, power_of, table_of
-from skrank.metrics._clicks.rows import Ranking, check_chances
+from skrank.metrics._clicks.rows import Ranking, check_chances, ranks_of
 
 # Row i: the last click 1, 2, ... ranks above, and, last, no click above.
 BROWSING = (
@@ -143,6 +143,16 @@ class UserBrowsing(ClickModel):
             )  # fmt: skip
             places = np.where(rows.lists.expand(few), places, searched)
         return Ranking.settled(order[places], rows.lists), few
+
+    def _exchangeable(self, rows):
+        table = self._square()
+        value = rows.attraction * rows.utility
+        if any(np.ptp(table[rank, : rank + 1]) > 0 for rank in range(len(table))):
+            return value, None
+        # The last click does not matter, so that ranks alone decide what is read.
+        ranks = ranks_of(rows.lists)
+        chances = table[np.minimum(ranks, len(table) - 1), 0]
+        return value, chances * rows.rank_weight[ranks]
 
     def _start(self, shape):
         return np.zeros(shape, dtype=np.intp)  # the column of the table

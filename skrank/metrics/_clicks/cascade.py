@@ -93,6 +93,14 @@ class DynamicBayesian(ClickModel):
             return Ranking.settled(order[places], rows.lists), all_lists(rows)
         return Ranking.settled(ranking.order, rows.lists), all_lists(rows)
 
+    def _exchangeable(self, rows):
+        if rows.kind == "satisfied" and self.gamma == 1.0:
+            # Whether any row satisfies does not depend on their order.
+            return np.zeros_like(rows.attraction), None
+        index, _ = self._index(rows, self._steps(rows)[0])
+        with np.errstate(divide="ignore"):
+            return np.round(np.log(index), 10), None  # equal but for rounding
+
     def _start(self, shape):
         check_chance(self.gamma, "gamma")
         return np.ones(shape, dtype=bool)
@@ -143,3 +151,9 @@ class Cascade(DynamicBayesian):
 
     def _index(self, rows, value):
         return value, True
+
+    def _exchangeable(self, rows):
+        if rows.kind == "clicks":
+            # Whether any row is clicked does not depend on their order.
+            return np.zeros_like(rows.attraction), None
+        return super()._exchangeable(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skrank._data.checks import finite_column
 from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, takes_groups
-from skrank._data.lists import Floats, Indices
+from skrank._data.lists import Floats, Indices, Lists
 from skrank.metrics._average import check_cutoff, cutoff_of
 from skrank.metrics._clicks.base import ClickModel
 from skrank.metrics._clicks.rows import Ranking, ranks_of
@@ -42,6 +42,37 @@ class BestOrder:
     ranks: Indices
     values: Floats
     exact: NDArray[np.bool_]
+
+
+class FreeChoices(NamedTuple):
+    """What is left open by the best orders of lists under a click model.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (n_rows,)
+        Rows of one list with the same number may change places at no cost.
+    places : ndarray of int of shape (n_rows,) or None
+        And so may the rows at places of one list with the same number; None where
+        each place is for itself.
+    """
+
+    rows: Indices
+    places: Indices | None
+
+
+def free_choices(
+    y: Floats, lists: Lists, model: ClickModel, max_grade: float
+) -> FreeChoices:
+    """Return in what the best orders of lists differ, for expected clicks."""
+    longest = int(lists.sizes.max())
+    rows = click_rows(
+        y, lists, model, "clicks", longest, "graded", 0.1, max_grade, "best_order"
+    )
+    of_rows, of_places = model._exchangeable(rows)
+    return FreeChoices(
+        np.unique(of_rows, return_inverse=True)[1],
+        None if of_places is None else np.unique(of_places, return_inverse=True)[1],
+    )
 
 
 @takes_groups

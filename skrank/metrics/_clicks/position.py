@@ -106,6 +106,9 @@ class PositionBased(ClickModel):
         order[places] = ranking.order
         return Ranking.settled(order, rows.lists), all_lists(rows)
 
+    def _exchangeable(self, rows):
+        return rows.attraction * rows.utility, self._weights(rows)
+
     def _start(self, shape):
         return np.empty(0)
 
