@@ -59,6 +59,7 @@ def minimize_lbfgs(
     verbose: int = 0,
     name: str = "skrank",
     enough: Callable[[Point, float], bool] | None = None,
+    max_evaluations: int | None = None,
     sums: Gram | None = None,
     at_zero: Point | None = None,
 ) -> Solution:
@@ -97,6 +98,8 @@ def minimize_lbfgs(
     enough : callable, default=None
         Called with where the solver is and the estimate after each iteration; true is
         success.
+    max_evaluations : int, default=None
+        Largest number of evaluations, None for 100 times ``max_iter``.
     sums : Gram, default=None
         The Gram matrix to begin with, where it is known.
     at_zero : Point, default=None
@@ -114,7 +117,17 @@ def minimize_lbfgs(
         If the objective is not finite at zero weights, or where the solver ends.
 
     """
-    search = Search(objective, start, tol, ftol, int(max_iter), verbose, name, enough)
+    search = Search(
+        objective,
+        start,
+        tol,
+        ftol,
+        int(max_iter),
+        verbose,
+        name,
+        enough,
+        max_evaluations,
+    )
     search.begin(at_zero)
     if search.reason is None:
         search.climb_down(sums)

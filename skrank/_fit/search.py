@@ -41,6 +41,7 @@ MOST_PASSES = 50.0
 # Share of the first Gram matrix in later ones. Rows far in the flat part of a loss have
 # no curvature there, and steps along them would be too long.
 KEPT = 0.01
+EVALUATIONS_AN_ITERATION = 100  # that a whole fit may take
 NOTHING = 1e-10  # beside another slope, as rounding may leave it
 
 
@@ -69,10 +70,14 @@ class Search:
         verbose: int,
         name: str,
         enough: Callable[[Point, float], bool] | None,
+        max_evaluations: int | None = None,
     ) -> None:
         self.objective, self.start, self.enough = objective, start, enough
         self.tol, self.ftol, self.max_iter = tol, ftol, max_iter
         self.verbose, self.name = verbose, name
+        if max_evaluations is None:
+            max_evaluations = EVALUATIONS_AN_ITERATION * max_iter
+        self.max_evaluations = max_evaluations
         self.n_iter = self.n_evaluations = self.n_whitenings = 0
         self.reason: str | None = None
         self.coordinates: Coordinates
@@ -187,7 +192,7 @@ class Search:
                 "maxiter": self.max_iter - self.n_iter,
                 "maxls": 50,
                 "maxcor": int(np.clip(PAST_BYTES // (16 * size), LEAST_PAST, PAST)),
-                "maxfun": 100 * self.max_iter,
+                "maxfun": max(1, self.max_evaluations - self.n_evaluations),
             },
         )
         if self.reason is None:

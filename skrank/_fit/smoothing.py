@@ -7,6 +7,7 @@ import numpy as np
 from skrank._data.lists import Floats
 from skrank._fit.lbfgs import LAST_DIGITS, Point, Solution, minimize_lbfgs
 from skrank._fit.objective import LinearObjective
+from skrank._fit.search import EVALUATIONS_AN_ITERATION
 
 WIDTHS = 4.0 ** -np.arange(16)
 GAP = 1e-4  # share of the objective that it may be above the least possible
@@ -58,6 +59,7 @@ def minimize_by_smoothing(
     near = _NearEnough(objective, share, floor)
     tol = max(tol, min(SMOOTHED_TOL * tol, LARGEST_SMOOTHED_TOL))
     left, n_evaluations, n_whitenings = int(max_iter), 1, 0
+    budget = EVALUATIONS_AN_ITERATION * left  # of all widths together
     sums = None
     widths = iter(WIDTHS.tolist())
     width = next(widths)
@@ -72,6 +74,7 @@ def minimize_by_smoothing(
             verbose=verbose,
             name=f"{name} (kinks rounded by {width:g})",
             enough=near,
+            max_evaluations=budget - n_evaluations - near.n_evaluations,
             sums=sums,
         )
         start = below.parameters
@@ -80,7 +83,7 @@ def minimize_by_smoothing(
         n_whitenings += below.n_whitenings
         value = objective(start)[0]
         above = value - below.value
-        if left < 1:
+        if left < 1 or n_evaluations + near.n_evaluations >= budget:
             break
         if above > 0.5 * max(share * value, floor):
             if width == WIDTHS[-1]:

@@ -251,3 +251,41 @@ def test_a_linear_hinge_with_next_to_no_penalty_is_near_or_says_how_near(alpha):
         assert found.value <= longer.value * (1 + 1e-4)
     else:
         assert "above the least possible" in found.problem
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_evaluations_of_all_widths_together_have_one_budget(seed):
+    calls = 0
+
+    class Counted(RankSVM):
+        def value_and_gradient(self, scores, prepared, lists):
+            nonlocal calls
+            calls += 1
+            return super().value_and_gradient(scores, prepared, lists)
+
+        def smoothed(self, width):
+            rounded = super().smoothed(width)
+            plain = rounded.value_and_gradient
+
+            def counted(*arguments):
+                nonlocal calls
+                calls += 1
+                return plain(*arguments)
+
+            rounded.value_and_gradient = counted
+            return rounded
+
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((180, 4))
+    y = np.digitize(X[:, 0] + rng.standard_normal(180), [-1, 0, 1]) * 1.0
+    X[rng.integers(180), 1] = 1e8
+    data = FitData(X, y, Lists(np.full(30, 6)))
+    objective = LinearObjective(data, Counted("linear"), alpha=0.1)
+    blocks = len(objective.blocks)
+    found = minimize_by_smoothing(
+        objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=2
+    )
+    # 100 evaluations an iteration; the linear objective is evaluated beside some.
+    assert found.n_iter <= 2
+    assert calls <= 2 * 2 * 100 * blocks
+    assert calls <= (found.n_evaluations + 10) * blocks
