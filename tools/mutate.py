@@ -154,7 +154,9 @@ class Mutator(ast.NodeTransformer):
 
     def visit_Call(self, node):
         called = ast.unparse(node.func)
-        if called == "warn" or called.startswith(("logging", "validate_params")):
+        if called in ("warn", "registered") or called.startswith(
+            ("logging", "validate_params")
+        ):
             return node
         return self.generic_visit(node)
 

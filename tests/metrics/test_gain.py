@@ -417,6 +417,27 @@ def test_gain_and_discount_may_be_functions():
     assert value == 1.0
 
 
+def test_a_discount_may_be_constant():
+    y, scores = [3, 0, 2, 1], [1, 2, 3, 4]
+    value = dcg_score(y, scores, one_list(y), k=3, gain="linear", discount=np.ones_like)
+    assert value == 1 + 2 + 0
+    # One relevant row within the first two ranks is worth as much as at the first.
+    value = ndcg_score(
+        [0, 1, 0], [3, 2, 1], one_list(y[:3]), k=2, discount=np.ones_like
+    )
+    assert value == 1.0
+
+
+def test_a_gain_of_one_is_enough_where_rows_are_not_retrieved():
+    groups = ["a", "a", "b", "b"]
+    values = ndcg_score(
+        *([1, 0, 1, 0], [2, 1, 2, 1], groups),
+        retrieved=[True, True, False, True],
+        average=None,
+    )
+    assert values.tolist() == [1.0, 0.0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -218,6 +218,17 @@ def test_a_fit_that_raises_leaves_the_transformer_as_it_was():
         new.transform(other)
 
 
+def test_small_spreads_around_a_large_mean_keep_their_digits():
+    X, y = drawn()
+    X = 1 + 1e-5 * X  # a mean of 1e5 deviations; raw moments lose ten of their digits
+    products, pairs = all_products(X, center=False)
+    fitted = SecondOrderFeatures(0.0, center=False).fit(X, y)
+    assert list(map(tuple, fitted.pairs_.tolist())) == pairs
+    np.testing.assert_allclose(
+        fitted.correlations_, correlations_of(products, y), rtol=0, atol=1e-14
+    )
+
+
 def test_max_features_keeps_the_best_and_of_equals_the_first():
     X, y = drawn()  # columns 0 and 3 are equal, so (0, b) and (3, b) tie
     every = SecondOrderFeatures(0.0).fit(X, y)
