@@ -61,7 +61,6 @@ def minimize_lbfgs(
     enough: Callable[[Point, float], bool] | None = None,
     max_evaluations: int | None = None,
     sums: Gram | None = None,
-    at_zero: Point | None = None,
 ) -> Solution:
     r"""Minimise an objective by SciPy's L-BFGS-B in whitened coordinates.
 
@@ -102,8 +101,6 @@ def minimize_lbfgs(
         Largest number of evaluations, None for 100 times ``max_iter``.
     sums : Gram, default=None
         The Gram matrix to begin with, where it is known.
-    at_zero : Point, default=None
-        The objective at zero weights, where it is known.
 
     Returns
     -------
@@ -128,9 +125,10 @@ def minimize_lbfgs(
         enough,
         max_evaluations,
     )
-    search.begin(at_zero)
+    search.begin()
     if search.reason is None:
         search.climb_down(sums)
+    objective.shared["last"] = search.at, objective.alpha
     return _solution(search)
 
 

@@ -76,6 +76,7 @@ class LinearObjective:
         self.alpha, self.normalize, self.n_jobs = alpha, normalize, n_jobs
         X, y, lists, rows = data.X, data.y, data.lists, data.rows
         self.n_features = X.shape[1]
+        self.shared: dict[str, Any] = {}
         self.extra_start = loss.extra_parameters(y, lists)
         weights = data.list_weights()
         shares = weights / weights.max()  # the sum of huge weights overflows
@@ -115,7 +116,16 @@ class LinearObjective:
     def with_loss(self, loss: Loss) -> LinearObjective:
         """Return the same objective for a loss that prepares labels the same way."""
         other = copy(self)
-        other.loss = loss
+        other.loss, other.shared = loss, {}
+        return other
+
+    def with_penalty(self, alpha: float, shared: dict[str, Any]) -> LinearObjective:
+        """Return the same objective with another penalty.
+
+        In ``shared`` solvers leave for each other what no penalty changes.
+        """
+        other = copy(self)
+        other.alpha, other.shared = alpha, shared
         return other
 
     def remade(self, data: FitData, loss: Loss) -> LinearObjective:

@@ -87,20 +87,39 @@ class Search:
         self.patience = np.inf
         self.has_moved = False
 
-    def begin(self, at_zero: Point | None) -> None:
+    def begin(self) -> None:
         """Evaluate at zero weights and at the start."""
         zero = self.objective.start
-        self.zero = self.evaluate(zero) if at_zero is None else at_zero
+        shared = self.objective.shared
+        if "zero" not in shared:
+            shared["zero"] = self.evaluate(zero)
+        self.zero = shared["zero"]
         steepest = np.max(np.abs(self.zero.gradient), initial=0.0)
         if not np.isfinite(self.zero.value + steepest):
             raise ValueError(not_finite(self.name, "at zero weights"))
         if self.verbose > 0:
             value = self.zero.value
             print(f"[{self.name}] zero weights: objective {value:.9g}")
-        same = np.array_equal(self.start, zero)
-        self.at = self.seen = self.zero if same else self.evaluate(self.start)
+        if np.array_equal(self.start, zero):
+            self.at = self.seen = self.zero
+        else:
+            self.at = self.seen = self.known_start() or self.evaluate(self.start)
         if steepest == 0.0 and not self.start.any():
             self.reason = "converged"
+
+    def known_start(self) -> Point | None:
+        """Return the objective at the start, if a fit with another penalty ended there.
+
+        Only its penalty differs.
+        """
+        last, alpha = self.objective.shared.get("last", (None, 0.0))
+        if last is None or not np.array_equal(last.parameters, self.start):
+            return None
+        coef = self.start[: self.objective.n_features]
+        pull = (self.objective.alpha - alpha) * coef
+        gradient = last.gradient.copy()
+        gradient[: len(coef)] += pull
+        return Point(self.start, last.value + 0.5 * float(pull @ coef), gradient)
 
     def evaluate(self, parameters: Floats) -> Point:
         """Return the objective somewhere."""
@@ -112,6 +131,8 @@ class Search:
         """Run L-BFGS in coordinates that are made anew where that pays."""
         self.has_moved = True
         self.passes = passes_of_gram(self.objective)
+        if sums is None:
+            sums = self.objective.shared.get("sums")
         if sums is not None:
             self.whiten(sums)
         elif self.passes <= MOST_PASSES:
@@ -144,7 +165,7 @@ class Search:
         else:
             sums = sums.mixed(first, KEPT)
             self.patience = PATIENCE * 2 ** max(self.n_whitenings - 2, 0)
-        self.last_sums = sums
+        self.last_sums = self.objective.shared["sums"] = sums
         alpha = self.objective.alpha
         if can_be_whitened(sums, alpha):
             self.coordinates = Whitened(sums, alpha, self.at.gradient)
