@@ -1,23 +1,9 @@
 r"""Covariances of the parameters of a fitted linear objective.
 
-The algebra, in the units of :class:`~skrank._fit.objective.LinearObjective`. With
-:math:`\theta = [w, e]`, list weights :math:`v_q`, their sum V and divisors
-:math:`m_q`, the fit minimises
-
-.. math::
-
-    F(\theta) = \sum_q c_q \ell_q(\theta) + \frac{\alpha}{2} \|w\|^2,
-    \qquad c_q = \frac{v_q}{V m_q}.
-
-:math:`g_q` is the gradient of :math:`\ell_q`, in w :math:`X_q^T` times the gradient in
-the scores. Then
-
-.. math::
-
-    H = \sum_q c_q \nabla^2 \ell_q, \qquad J = \sum_q c_q^2\, g_q g_q^T, \qquad
-    A = \mathrm{diag}(\alpha, \ldots, \alpha, 0, \ldots, 0),
-
-and the covariances of the estimate around the minimum that endless data would give are
+In the notation of :mod:`skrank._fit.curvature` (H second derivatives, J squares of the
+gradients of lists, A the penalty, V the sum of list weights, m what each list is
+divided by), the covariances of the estimate around the minimum that endless data would
+give are
 
 .. math::
 
@@ -28,7 +14,8 @@ The first (sandwich, Godambe) holds for any loss whose lists are independent, ea
 one cluster. The second holds where :math:`\ell_q` is minus a log-likelihood, since the
 variance of its gradient is then its second derivative, and all :math:`m_q = m`; with
 :math:`\alpha = 0` and weights 1 it is the inverse of the second derivative of the sum.
-It takes :math:`v_q` as a number of equal lists; the first as the weight of one list.
+It takes list weights as numbers of equal lists; the first as the weight of one list.
+With clusters of lists, J adds up the gradients of a cluster before it squares them.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
 
         Returns
         -------
-        self : LinearRanker
+        self : estimator
             The fitted ranker.
 
         Raises
