@@ -59,6 +59,8 @@ cdef Shape shape_of_levels(
     shape.n_rows = order.shape[0]
     shape.n_levels = level_starts.shape[0] - 1
     shape.n_lists = level_offsets.shape[0] - 1
+    if shape.n_levels < 1:
+        raise ValueError("level_starts must have at least two entries.")
     shape.most_levels = check_offsets("level_offsets", level_offsets, shape.n_levels)
     if level_starts[0] != 0 or level_starts[shape.n_levels] != shape.n_rows:
         raise ValueError(

@@ -26,8 +26,12 @@ cdef inline void open_product(Product* product, double reach) noexcept nogil:
     """Start a product of factors between 1 and exp(reach)."""
     product.fraction = 1.0
     product.exponent = product.used = 0
-    # One factor at a time if the reach is NaN, which is no number of factors.
-    product.room = <Py_ssize_t> (widest() / reach) if 0.0 < reach <= widest() else 1
+    # No cast of what is no whole number: one factor at a time where the reach is NaN,
+    # and no more than there is need for where factors are nearly 1.
+    if reach > 1e-3:
+        product.room = max(1, <Py_ssize_t> (widest() / reach))
+    else:
+        product.room = <Py_ssize_t> (1e3 * widest()) if reach >= 0.0 else 1
 
 
 cdef inline void rescale(Product* product) noexcept nogil:

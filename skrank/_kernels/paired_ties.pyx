@@ -8,11 +8,14 @@ a worse row j, and two tied rows, cost
 up to a constant a tie: l = 0 is Rao-Kupper's model, l = 1 and c = 1/2 Davidson's.
 Their slopes in -c (s_i - s_j) are r (k + 2 l r) / f and (r - 1/r) / f. A list's loss is
 one log of the product of its f; all terms are positive, so nothing cancels. Scores too
-far apart for r to be a number go pair by pair through R = exp(-c |s_i - s_j|).
+far apart for r to be a number go pair by pair through R = exp(-c |s_i - s_j|). Lists of very
+many pairs go by ``_boxes``, which leaves only small parts to be done pair by pair. See
+doc/math/losses.md, section "Pairs with ties".
 """
 
-from libc.math cimport exp, fabs, log, log1p
+from libc.math cimport NAN, exp, fabs, log, log1p
 
+from skrank._kernels._boxes cimport BoxedPairs, Model, Sums, pairs_a_row
 from skrank._kernels._lists cimport Shape, check_length, shape_of_levels
 from skrank._kernels._products cimport (
     STRIP,
@@ -27,17 +30,11 @@ from skrank._kernels._products cimport (
 import numpy as np
 
 
-cdef struct Model:
-    double scale  # c
-    double win  # k
-    double square  # l, 0 or 1
-    double tie  # t
-
-
-cdef struct Sums:
-    double value  # of pairs whose scores are far apart
-    double wins  # k r / f over pairs with different labels
-    double ties  # 1 / f over tied pairs
+cdef enum:
+    FURTHEST = 80  # scores over c at which a pair is no line nor 0, both ways
+    # What the tables of an offset cost, in rows of as many pairs as are cheap.
+    PAIRS_AN_OFFSET = 360
+    PAIRS_A_PRODUCT = 16  # the same for products with a direction
 
 
 cdef double beat(
@@ -213,16 +210,17 @@ cdef double curve(
     Py_ssize_t n,
 ) noexcept nogil:
     """Add second derivatives times a direction v; return the one row's sum."""
-    cdef double k = model.tie if tied else model.win, total = 0.0, gap, R, f, change
+    cdef double k = model.tie if tied else model.win, c = model.scale, total = 0.0
+    cdef double R, f, change, shift = log(k)
+    cdef bint threefold = tied or model.square != 0.0
     cdef Py_ssize_t j
     for j in range(n):
-        gap = model.scale * (score - s[j])
-        if tied or model.square != 0.0:
-            R = exp(-fabs(gap))
+        if threefold:
+            R = exp(-fabs(c * (score - s[j])))
             f = 1.0 + R * (k + R)
             change = R * (k * (1.0 + R * R) + 4.0 * R) / (f * f)
         else:
-            R = exp(-fabs(gap - log(k)))
+            R = exp(-fabs(c * (score - s[j]) - shift))
             change = R / ((1.0 + R) * (1.0 + R))
         change *= v_one - v[j]
         total += change
@@ -239,6 +237,7 @@ def paired_ties(
     double win,
     double square,
     double tie,
+    double most_pairs_a_row,
     const double[:] direction,
 ):
     """Add up log f over all pairs of each list, and differentiate.
@@ -251,6 +250,8 @@ def paired_ties(
         As in :class:`skrank._data.lists.Levels`.
     scale, win, square, tie : float
         c, k, l and t of the model, as above.
+    most_pairs_a_row : float
+        Lists of more pairs a row are added up by boxes of scores.
     direction : array of shape (n_rows,) or None
         None for values and gradient; else what to multiply the second derivative by.
 
@@ -270,72 +271,171 @@ def paired_ties(
     sums_array, out_array = np.zeros((3, shape.n_lists)), np.empty(shape.n_rows)
     cdef double[:, ::1] all_sums = sums_array
     cdef double[::1] out = out_array
-    cdef double[:, ::1] scratch = np.empty((3, shape.longest))
+    cdef double[:, ::1] scratch = np.empty((4 + (direction is not None), shape.longest))
     cdef double* s = &scratch[0, 0]
     cdef double* g = &scratch[1, 0]
-    cdef double* other = &scratch[2, 0]  # 1 / e, or the direction
-    cdef bint curved = direction is not None, near
-    cdef double low, high, reach, total
+    cdef double* e = &scratch[2, 0]
+    cdef double* inverses = &scratch[3, 0]
+    cdef double* v = NULL if direction is None else &scratch[4, 0]
     cdef Model model
-    cdef Product product
     cdef Sums sums
     model.scale, model.win, model.square, model.tie = scale, win, square, tie
+    cdef double units = scale if direction is None else scale * scale
+    cdef BoxedPairs boxes = boxes_for(
+        scores, order, level_starts, level_offsets, &model, direction is not None,
+        most_pairs_a_row,
+    )
     with nogil:
         for q in range(shape.n_lists):
-            first = level_starts[level_offsets[q]]
+            level = level_offsets[q]
+            first = level_starts[level]
             n = level_starts[level_offsets[q + 1]] - first
-            low = high = scores[order[first]]
             for i in range(n):
                 s[i] = scores[order[first + i]]
-                low = min(low, s[i])
-                high = max(high, s[i])
                 g[i] = 0.0
-                if curved:
-                    other[i] = direction[order[first + i]]
-            # With r at most e^(c range), f is at most 4 max(k, t, 1) r^(1 + l).
-            reach = (1.0 + square) * scale * (high - low) + 2.0 * log2()
-            reach += log(max(max(win, tie), 1.0))
-            near = not curved and reach <= widest()
-            open_product(&product, reach)
+                if v != NULL:
+                    v[i] = direction[order[first + i]]
             sums.value = sums.wins = sums.ties = 0.0
-            if near:
-                for i in range(n):
-                    s[i] = exp(scale * (s[i] - (0.5 * low + 0.5 * high)))
-                    other[i] = 1.0 / s[i]
-            for level in range(level_offsets[q], level_offsets[q + 1]):
-                stop = level_starts[level + 1] - first
-                for i in range(level_starts[level] - first, stop):
-                    if near:
-                        total = tie_with(
-                            s[i], other[i], &model, s + i + 1, other + i + 1,
-                            g + i + 1, stop - i - 1, &product, &sums,
-                        )
-                        total += beat(
-                            other[i], &model, s + stop, g + stop, n - stop,
-                            &product, &sums,
-                        )
-                    elif not curved:
-                        total = tie_with_far(
-                            s[i], &model, s + i + 1, g + i + 1, stop - i - 1, &sums
-                        )
-                        total += beat_far(
-                            s[i], &model, s + stop, g + stop, n - stop, &sums
-                        )
-                    else:
-                        total = -curve(
-                            s[i], other[i], &model, True, s + i + 1, other + i + 1,
-                            g + i + 1, stop - i - 1,
-                        )
-                        total -= curve(
-                            s[i], other[i], &model, False, s + stop, other + stop,
-                            g + stop, n - stop,
-                        )
-                    g[i] -= total
-            total = scale * scale if curved else scale
+            if boxes is not None and most_pairs_a_row < pairs_a_row(
+                &level_starts[level], level_offsets[q + 1] - level, True
+            ):
+                visit_boxes(
+                    boxes, s, e, inverses, v, g, &level_starts[level],
+                    level_offsets[q + 1] - level, &model, &sums,
+                )
+            else:
+                visit_part(
+                    s, e, inverses, v, g, &level_starts[level],
+                    level_offsets[q + 1] - level, &model, &sums,
+                )
             for i in range(n):
-                out[order[first + i]] = total * g[i]
-            if not curved:
-                all_sums[0, q] = sums.value + take_log(&product)
+                out[order[first + i]] = units * g[i]
+            if v == NULL:
+                all_sums[0, q] = sums.value
                 all_sums[1, q] = sums.wins
                 all_sums[2, q] = sums.ties
     return sums_array, out_array
+
+
+cdef BoxedPairs boxes_for(
+    const double[::1] scores,
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] level_starts,
+    const Py_ssize_t[::1] level_offsets,
+    const Model* model,
+    bint curved,
+    double most_pairs_a_row,
+):
+    """Return what adds up lists of very many pairs, or None if there are none."""
+    cdef Py_ssize_t q, level, i, longest = 0, first, last
+    cdef double low, high, span = 0.0, n_pairs = 0.0, n_offsets
+    for q in range(level_offsets.shape[0] - 1):
+        level = level_offsets[q]
+        if not most_pairs_a_row < pairs_a_row(
+            &level_starts[level], level_offsets[q + 1] - level, True
+        ):
+            continue
+        first, last = level_starts[level], level_starts[level_offsets[q + 1]]
+        longest = max(longest, last - first)
+        n_pairs += 0.5 * (last - first) * (last - first - 1.0)
+        low = high = scores[order[first]]
+        for i in range(first, last):
+            low = min(low, scores[order[i]])
+            high = max(high, scores[order[i]])
+        span = max(span, high - low)
+    if longest == 0:
+        return None
+    # Its tables are for this parameter alone, one for each offset of two boxes.
+    n_offsets = min(span, FURTHEST / model.scale) + 5.0
+    n_offsets *= PAIRS_A_PRODUCT if curved else PAIRS_AN_OFFSET
+    if n_pairs < n_offsets * most_pairs_a_row:
+        return None
+    return BoxedPairs(
+        longest, span, model.scale, model.win, model.square, model.tie, curved, False,
+        most_pairs_a_row,
+    )
+
+
+cdef void visit_boxes(
+    BoxedPairs boxes,
+    const double* s,
+    double* e,
+    double* inverses,
+    const double* v,
+    double* out,
+    const Py_ssize_t* starts,
+    Py_ssize_t n_levels,
+    const Model* model,
+    Sums* sums,
+) noexcept nogil:
+    """Add the pairs of a list by boxes and by the parts these leave."""
+    cdef Py_ssize_t level, part, first, i
+    if not boxes.visit(s, v, starts, n_levels, NULL, out):
+        for i in range(starts[n_levels] - starts[0]):
+            out[i] = NAN
+        sums.value = sums.wins = sums.ties = NAN
+        return
+    sums[0] = boxes.sums
+    for part in range(0, boxes.n_leaves, 2):
+        level = boxes.leaves[part]
+        first = starts[level] - starts[0]
+        visit_part(
+            s + first, e, inverses, v if v == NULL else v + first, out + first,
+            starts + level, boxes.leaves[part + 1] - level, model, sums,
+        )
+
+
+cdef void visit_part(
+    const double* s,
+    double* e,
+    double* inverses,
+    const double* v,
+    double* out,
+    const Py_ssize_t* starts,
+    Py_ssize_t n_levels,
+    const Model* model,
+    Sums* sums,
+) noexcept nogil:
+    """Add the pairs of some levels one by one."""
+    cdef Py_ssize_t n = starts[n_levels] - starts[0], i, level, stop
+    cdef bint curved = v != NULL, near
+    cdef double low = s[0], high = s[0], reach, total
+    cdef Product product
+    for i in range(n):
+        low = min(low, s[i])
+        high = max(high, s[i])
+    # With r at most e^(c range), f is at most 4 max(k, t, 1) r^(1 + l).
+    reach = (1.0 + model.square) * model.scale * (high - low) + 2.0 * log2()
+    reach += log(max(max(model.win, model.tie), 1.0))
+    near = not curved and reach <= widest()
+    open_product(&product, reach)
+    if near:
+        for i in range(n):
+            e[i] = exp(model.scale * (s[i] - (0.5 * low + 0.5 * high)))
+            inverses[i] = 1.0 / e[i]
+    for level in range(n_levels):
+        stop = starts[level + 1] - starts[0]
+        for i in range(starts[level] - starts[0], stop):
+            if near:
+                total = tie_with(
+                    e[i], inverses[i], model, e + i + 1, inverses + i + 1,
+                    out + i + 1, stop - i - 1, &product, sums,
+                )
+                total += beat(
+                    inverses[i], model, e + stop, out + stop, n - stop, &product, sums
+                )
+            elif not curved:
+                total = tie_with_far(
+                    s[i], model, s + i + 1, out + i + 1, stop - i - 1, sums
+                )
+                total += beat_far(s[i], model, s + stop, out + stop, n - stop, sums)
+            else:
+                total = -curve(
+                    s[i], v[i], model, True, s + i + 1, v + i + 1, out + i + 1,
+                    stop - i - 1,
+                )
+                total -= curve(
+                    s[i], v[i], model, False, s + stop, v + stop, out + stop, n - stop
+                )
+            out[i] -= total
+    sums.value += take_log(&product)

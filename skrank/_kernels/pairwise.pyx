@@ -7,11 +7,14 @@ list's scores and e = exp(s - m), a pair of a better row i and a worse row j has
 
 and a list's loss is one log of the product of its f, held as a fraction and a power of
 two. All terms are positive, so nothing cancels. Scores too far apart for x to be a
-number go pair by pair through exp(-|d|).
+number go pair by pair through exp(-|d|). Lists of very many pairs go by ``_boxes``,
+which leaves only small parts to be done pair by pair. See doc/math/losses.md, section
+"Pairs".
 """
 
-from libc.math cimport exp, fabs, log1p
+from libc.math cimport NAN, exp, fabs, log1p
 
+from skrank._kernels._boxes cimport BoxedPairs, pairs_a_row
 from skrank._kernels._lists cimport Shape, check_length, shape_of_levels
 from skrank._kernels._products cimport (
     STRIP,
@@ -130,19 +133,18 @@ cdef double one_against_far_curved(
     return total
 
 
-cdef inline double load(
-    const double* scores, const Py_ssize_t* order, Py_ssize_t n, double* s
+cdef inline double take_exponentials(
+    const double* s, Py_ssize_t n, double* e
 ) noexcept nogil:
-    """Copy a list's scores by level, as e where they are near; return their range."""
-    cdef double low = scores[order[0]], high = low
+    """Fill in exp(s - middle), or s where scores are too far; return their range."""
+    cdef double low = s[0], high = low, middle
     cdef Py_ssize_t i
     for i in range(n):
-        s[i] = scores[order[i]]
         low = min(low, s[i])
         high = max(high, s[i])
-    if high - low <= widest():
-        for i in range(n):
-            s[i] = exp(s[i] - (0.5 * low + 0.5 * high))
+    middle = 0.5 * low + 0.5 * high
+    for i in range(n):
+        e[i] = exp(s[i] - middle) if high - low <= widest() else s[i]
     return high - low
 
 
@@ -202,6 +204,7 @@ def logistic(
     const Py_ssize_t[::1] level_starts not None,
     const Py_ssize_t[::1] level_offsets not None,
     const double[::1] level_gains,
+    double most_pairs_a_row,
     const double[:] direction,
 ):
     """Add up weight * log(1 + exp(s_j - s_i)) over pairs, and differentiate.
@@ -214,6 +217,8 @@ def logistic(
         As in :class:`skrank._data.lists.Levels`.
     level_gains : array of shape (n_levels,) or None
         A pair weighs the difference of the gains of its two levels; None: 1.
+    most_pairs_a_row : float
+        Lists of more pairs a row are added up by boxes of scores.
     direction : array of shape (n_rows,) or None
         None for values and gradient; else what to multiply the second derivative by.
 
@@ -233,33 +238,117 @@ def logistic(
         check_length("level_gains", level_gains.shape[0], shape.n_levels, "level")
     values_array, out_array = np.empty(shape.n_lists), np.empty(shape.n_rows)
     cdef double[::1] values = values_array, out = out_array
-    cdef double[:, ::1] scratch = np.empty((3, shape.longest))
+    cdef Py_ssize_t n_columns = 3 + (direction is not None) + (level_gains is not None)
+    cdef double[:, ::1] scratch = np.empty((n_columns, shape.longest))
     cdef double* s = &scratch[0, 0]
-    cdef double* g = &scratch[1, 0]
-    cdef double* v = NULL if direction is None else &scratch[2, 0]
+    cdef double* e = &scratch[1, 0]
+    cdef double* g = &scratch[2, 0]
+    cdef double* v = NULL if direction is None else &scratch[3, 0]
+    cdef double* row_gains = NULL if level_gains is None else &scratch[n_columns - 1, 0]
     cdef const double* gains = NULL
-    cdef double reach
-    cdef Product product
-    open_product(&product, log2())
+    cdef BoxedPairs boxes = boxes_for(
+        shape, level_starts, level_offsets, direction is not None,
+        level_gains is not None, most_pairs_a_row,
+    )
     with nogil:
         for q in range(shape.n_lists):
             level = level_offsets[q]
             first = level_starts[level]
             n = level_starts[level_offsets[q + 1]] - first
-            reach = load(&scores[0], &order[first], n, s)
-            if reach <= widest():
-                open_product(&product, reach + log2())
             for i in range(n):
+                s[i] = scores[order[first + i]]
                 g[i] = 0.0
             if v != NULL:
                 for i in range(n):
                     v[i] = direction[order[first + i]]
             if level_gains is not None:
                 gains = &level_gains[level]
-            values[q] = visit_list(
-                s, v, g, &level_starts[level], level_offsets[q + 1] - level,
-                gains, reach <= widest(), &product,
-            )
+            if boxes is not None and most_pairs_a_row < pairs_a_row(
+                &level_starts[level], level_offsets[q + 1] - level, False
+            ):
+                values[q] = visit_boxes(
+                    boxes, s, e, v, g, &level_starts[level],
+                    level_offsets[q + 1] - level, gains, row_gains,
+                )
+            else:
+                values[q] = visit_part(
+                    s, e, v, g, &level_starts[level], level_offsets[q + 1] - level,
+                    gains,
+                )
             for i in range(n):
                 out[order[first + i]] = g[i]
     return values_array, out_array
+
+
+cdef BoxedPairs boxes_for(
+    Shape shape,
+    const Py_ssize_t[::1] level_starts,
+    const Py_ssize_t[::1] level_offsets,
+    bint curved,
+    bint weighted,
+    double most_pairs_a_row,
+):
+    """Return what adds up lists of very many pairs, or None if there are none."""
+    cdef Py_ssize_t q, level, longest = 0, n
+    for q in range(shape.n_lists):
+        level = level_offsets[q]
+        if most_pairs_a_row < pairs_a_row(
+            &level_starts[level], level_offsets[q + 1] - level, False
+        ):
+            n = level_starts[level_offsets[q + 1]] - level_starts[level]
+            longest = max(longest, n)
+    if longest == 0:
+        return None
+    return BoxedPairs(
+        longest, 0.0, 1.0, 1.0, 0.0, -1.0, curved, weighted, most_pairs_a_row
+    )
+
+
+cdef double visit_part(
+    const double* s,
+    double* e,
+    const double* v,
+    double* out,
+    const Py_ssize_t* starts,
+    Py_ssize_t n_levels,
+    const double* gains,
+) noexcept nogil:
+    """Add the pairs of some levels one by one; return their value."""
+    cdef Product product
+    cdef double reach = take_exponentials(s, starts[n_levels] - starts[0], e)
+    open_product(&product, reach + log2())
+    return visit_list(
+        e, v, out, starts, n_levels, gains, reach <= widest(), &product
+    )
+
+
+cdef double visit_boxes(
+    BoxedPairs boxes,
+    const double* s,
+    double* e,
+    const double* v,
+    double* out,
+    const Py_ssize_t* starts,
+    Py_ssize_t n_levels,
+    const double* gains,
+    double* row_gains,
+) noexcept nogil:
+    """Add the pairs of a list by boxes and by the parts these leave."""
+    cdef Py_ssize_t level, part, first, i, n = starts[n_levels] - starts[0]
+    cdef double value = 0.0
+    if gains != NULL:
+        for level in range(n_levels):
+            for i in range(starts[level] - starts[0], starts[level + 1] - starts[0]):
+                row_gains[i] = gains[level]
+    if not boxes.visit(s, v, starts, n_levels, row_gains, out):
+        for i in range(n):
+            out[i] = NAN
+        return NAN
+    for part in range(0, boxes.n_leaves, 2):
+        level = boxes.leaves[part]
+        first = starts[level] - starts[0]
+        value += visit_part(
+            s + first, e, v if v == NULL else v + first, out + first, starts + level,
+            boxes.leaves[part + 1] - level, gains if gains == NULL else gains + level,
+        )
+    return value + boxes.sums.value

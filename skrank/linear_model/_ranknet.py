@@ -20,7 +20,7 @@ class RankNetRanker(BaseLinearRanker):
         + \frac{\alpha}{2} \|w\|^2
 
     Pairs are all rows of a list with different labels: a Bradley-Terry model in which
-    each pair counts once. The time of a fit grows with the number of pairs; pairs are
+    each pair counts once. The time of a fit grows with n log n; pairs are
     never stored.
 
     Parameters

@@ -22,7 +22,7 @@ class RaoKupperRanker(BaseLinearRanker):
     All pairs of rows of a list count, tied ones too. The parameter of ties is learned
     with the weights, without a penalty, as :math:`a` of :math:`\theta = 1 + e^a`. That
     this is PairTies-RK of the PMOP paper is our reading: its text has the name alone.
-    The time of a fit grows with the number of pairs; pairs are never stored.
+    The time of a fit grows with n log n for lists of n rows; pairs are not stored.
 
     Parameters
     ----------

@@ -6,6 +6,9 @@ import numpy as np
 
 from skrank._data.lists import Floats, Indices, Levels, Lists
 
+# A list with more of them costs less by boxes of scores than pair by pair.
+MOST_PAIRS_A_ROW = 250.0
+
 
 def n_different(levels: Levels, lists: Lists) -> Floats:
     """Return the number of pairs with different labels in each list."""

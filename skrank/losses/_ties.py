@@ -8,6 +8,7 @@ import numpy as np
 
 from skrank._data.lists import Floats, Levels, Lists
 from skrank._kernels.paired_ties import paired_ties
+from skrank.losses import _pairs
 from skrank.losses._pairs import n_pairs, n_tied
 from skrank.losses.base import Loss
 
@@ -103,6 +104,12 @@ def visit(
     """
     levels = ties.levels
     sums, out = paired_ties(
-        scores, levels.order, levels.starts, levels.offsets, *ratios, direction
+        scores,
+        levels.order,
+        levels.starts,
+        levels.offsets,
+        *ratios,
+        _pairs.MOST_PAIRS_A_ROW,
+        direction,
     )
     return sums[0], sums[1], sums[2], out

@@ -23,8 +23,8 @@ class Davidson(TieLoss):
     with :math:`\nu = e^b > 0` and :math:`b` learned. Only the order of labels counts.
     Without tied rows the best :math:`\nu` is 0, which is
     :class:`~skrank.losses.RankNet`; with nothing but ties it is infinite. Rankers keep
-    :math:`|b| \le 20`. It costs time in proportion to the number of pairs, and memory
-    to that of rows.
+    :math:`|b| \le 20`. It costs time n log n in
+    the number of rows of a list, and memory in proportion to it.
 
     References
     ----------

@@ -9,6 +9,7 @@ import numpy as np
 from skrank._data.checks import check_choice
 from skrank._data.lists import Floats, Levels, Lists
 from skrank._kernels.pairwise import logistic
+from skrank.losses import _pairs
 from skrank.losses._gains import relative_gains
 from skrank.losses._pairs import n_different
 from skrank.losses.base import Loss
@@ -29,8 +30,8 @@ class RankNet(Loss):
         \ell(s) = \sum_{y_i > y_j} w_{ij} \log(1 + e^{-(s_i - s_j)})
 
     Only the order of labels counts, unless pairs weigh their gains: see [1]_ for the
-    loss. It costs time in proportion to the number of pairs, and memory to that of
-    rows.
+    loss. It costs time n log n in the number of rows of a list, however many labels
+    there are, and memory in proportion to that of rows.
 
     Parameters
     ----------
@@ -110,5 +111,11 @@ def _visit_pairs(
     """Return values and gradient, or with a direction the product with it."""
     levels, gains = pairs
     return logistic(
-        scores, levels.order, levels.starts, levels.offsets, gains, direction
+        scores,
+        levels.order,
+        levels.starts,
+        levels.offsets,
+        gains,
+        _pairs.MOST_PAIRS_A_ROW,
+        direction,
     )

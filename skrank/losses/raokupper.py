@@ -25,8 +25,8 @@ class RaoKupper(TieLoss):
     ordered outcomes with cut points :math:`\pm\log\theta`. Only the order of labels
     counts. Without tied rows the best :math:`\theta` is 1, which is
     :class:`~skrank.losses.RankNet`; with nothing but ties it is infinite. Rankers keep
-    :math:`|a| \le 20`. It costs time in proportion to the number of pairs, and memory
-    to that of rows.
+    :math:`|a| \le 20`. It costs time n log n in
+    the number of rows of a list, and memory in proportion to it.
 
     References
     ----------

@@ -66,10 +66,16 @@ CALLS = {
     ),
     "pairwise.logistic": levels(
         level_gains=np.arange(float(LEVELS.n_levels.sum()))[::-1].copy(),
+        most_pairs_a_row=250.0,
         direction=DIRECTION,
     ),
     "paired_ties.paired_ties": levels(
-        scale=1.0, win=1.5, square=0.0, tie=2.0, direction=DIRECTION
+        scale=1.0,
+        win=1.5,
+        square=0.0,
+        tie=2.0,
+        most_pairs_a_row=250.0,
+        direction=DIRECTION,
     ),
     "hinge.hinge": levels(width=np.inf, most_pairs_a_row=1.0, direction=DIRECTION),
     "quadratic.margin_squares": levels(margin=1.0),

@@ -1,0 +1,825 @@
+"""Sums over pairs of rows in time n log n: halves of the labels, boxes of the scores.
+
+Of rows in the order of their levels, the pairs of a better row i and a worse row j are
+
+    pairs(a, b) = [a, m) x [m, b)  +  pairs(a, m)  +  pairs(m, b)
+
+down to parts that are cheaper pair by pair. In a product of two halves each pair costs
+F(s_i - s_j), where F is analytic within pi of the real axis. Scores lie in boxes of
+width 2, centred on odd whole numbers c, so that s = c + t without rounding. For two boxes
+of n and m rows the Chebyshev series of F(c_i - c_j + t_i - t_j) in t_i and t_j of
+N_TERMS terms each, exact to rounding, make
+
+    sum_ij F = sum_kl C_kl M_k M'_l,    M_k = sum_i T_k(t_i),   M'_l = sum_j T_l(t_j)
+
+and the slopes of row i sum to sum_k T_k(t_i) (sum_l C_kl M'_l): (n + m) N_TERMS + N_TERMS^2
+steps for n m pairs. C depends on c_i - c_j alone. Boxes of few rows go pair by pair.
+Boxes so far apart that F is a line or 0, to 1e-17, need sums of scores alone.
+
+Weights of pairs g_i - g_j are (g_i - g_m) + (g_m - g_j), g_m being the gain at the
+split: two sets of moments, and no digit is lost. Products with a direction have one set
+more. Tied pairs are half of all ordered pairs of a level, less those of a row with
+itself. See doc/math/losses.md, section "Pairs by boxes".
+"""
+
+import numpy as np
+
+from libc.math cimport ceil, exp, floor, fmax, log, log1p
+
+from skrank._kernels._products cimport STRIP, open_product, rescale, take_log, widest
+from skrank._kernels._products cimport Product
+from skrank._kernels._sorting cimport Row, sort_rows
+
+cdef enum:
+    N_TERMS = 20  # of the series in one score
+    FEWEST = 4  # rows of a box that has moments
+    MANY_PAIRS = 250  # of two boxes: from here on moments are cheaper
+    EXPENSIVE_PAIRS_A_ROW = 16  # up to which all pairs are cheaper if each needs exp
+cdef double CELL = 128.0  # width, of which exp is a number
+cdef double NOTHING = 39.0  # exp(-39) is below 1e-17
+
+cdef enum Kind:
+    COST
+    SLOPE
+    SHARE
+    CURVATURE
+
+
+# What a pair costs, as a function of r = exp(-c d).
+
+cdef inline double of_pair(
+    const Model* model, Kind kind, bint tied, double r
+) noexcept nogil:
+    """Return the cost of a pair, its slope in log r, its share or its curvature."""
+    cdef double k = model.win, l = model.square, t = model.tie, f
+    if tied:
+        f = r + 1.0 / r + t
+        if kind == COST:
+            return log(f)
+        if kind == SLOPE:
+            return (r - 1.0 / r) / f
+        return 1.0 / f if kind == SHARE else (4.0 + t * (r + 1.0 / r)) / (f * f)
+    f = 1.0 + r * (k + l * r)
+    if kind == COST:
+        return log1p(r * (k + l * r))
+    if kind == SLOPE:
+        return r * (k + 2.0 * l * r) / f
+    return k * r / f if kind == SHARE else r * (k + l * r * (4.0 + k * r)) / (f * f)
+
+
+cdef Py_ssize_t reach(const Model* model, bint tied, bint better) noexcept nogil:
+    """Return the largest offset of boxes at which a pair is no line nor 0.
+
+    Of a better row above a worse one, or the other way.
+    """
+    cdef double gap = log(model.tie) if tied else log(model.win)
+    if not tied and not better and model.square == 0.0:
+        gap = -gap
+    gap = (NOTHING + fmax(gap, 0.0)) / model.scale
+    return <Py_ssize_t> ceil(0.5 * gap) + 1 if gap < 1e6 else 500_000
+
+
+cdef object series(double[:, ::1] transform, const Model* model, Kind kind, bint tied,
+                   Py_ssize_t first, Py_ssize_t last):
+    """Return the coefficients C of each offset of two boxes, (n_offsets, k, l)."""
+    cdef Py_ssize_t n = N_TERMS, offset, i, j
+    values_array = np.empty((last - first + 1, n, n))
+    cdef double[:, :, ::1] values = values_array
+    nodes_array = np.cos(np.pi * (np.arange(n) + 0.5) / n)
+    cdef double[::1] nodes = nodes_array
+    for offset in range(first, last + 1):
+        for i in range(n):
+            for j in range(n):
+                values[offset - first, i, j] = of_pair(
+                    model, kind, tied,
+                    exp(-model.scale * (2.0 * offset + nodes[i] - nodes[j])),
+                )
+    basis = np.asarray(transform)
+    return np.ascontiguousarray(basis @ values_array @ basis.T)
+
+
+cdef object transform_matrix():
+    """Return the matrix from values at the nodes to coefficients."""
+    n = N_TERMS
+    matrix = np.cos(np.pi * np.outer(np.arange(n), np.arange(n) + 0.5) / n) * (2.0 / n)
+    matrix[0] /= 2.0
+    return matrix
+
+
+TRANSFORM = transform_matrix()
+kept = {}  # the tables of RankNet, which has no parameter
+
+
+cdef double pairs_a_row(
+    const Py_ssize_t* starts, Py_ssize_t n_levels, bint tied
+) noexcept nogil:
+    """Return the number of pairs of some levels over that of their rows."""
+    cdef double n = starts[n_levels] - starts[0], total = n * n, size
+    cdef Py_ssize_t level
+    if tied:
+        return 0.5 * (n - 1.0)
+    for level in range(n_levels):
+        size = starts[level + 1] - starts[level]
+        total -= size * size
+    return 0.5 * total / n
+
+
+
+
+# Chebyshev series over rows of a box, strip by strip for vectors.
+
+cdef void add_moments(
+    const double* t, const double* weights, Py_ssize_t n, double* moments
+) noexcept nogil:
+    """Add sum_i weight_i T_k(t_i) for each k; no weights stand for 1."""
+    cdef double[STRIP] now, before
+    cdef double x, a, b
+    cdef Py_ssize_t start = 0, count, j, k
+    while start < n:
+        count = min(n - start, STRIP)
+        for j in range(count):
+            before[j] = 1.0 if weights == NULL else weights[start + j]
+            now[j] = before[j] * t[start + j]
+        if count & 1:
+            before[count] = now[count] = 0.0
+        for k in range(N_TERMS):
+            a = b = 0.0
+            for j in range(0, count, 2):
+                a += before[j]
+                b += before[j + 1]
+            moments[k] += a + b
+            for j in range(count):
+                x = (t[start + j] + t[start + j]) * now[j] - before[j]
+                before[j] = now[j]
+                now[j] = x
+        start += count
+
+
+cdef void evaluate(
+    const double* terms, const double* t, Py_ssize_t n, double* out
+) noexcept nogil:
+    """Fill in sum_k terms_k T_k(t) of at most STRIP rows, by Clenshaw's recurrence."""
+    cdef double[STRIP] above
+    cdef double x
+    cdef Py_ssize_t j, k
+    for j in range(n):
+        out[j] = above[j] = 0.0
+    for k in range(N_TERMS - 1, 0, -1):
+        for j in range(n):
+            x = terms[k] + ((t[j] + t[j]) * out[j] - above[j])
+            above[j] = out[j]
+            out[j] = x
+    for j in range(n):
+        out[j] = terms[0] + (t[j] * out[j] - above[j])
+
+
+cdef inline void apply(
+    const double* matrix, const double* moments, double* out
+) noexcept nogil:
+    """Add a matrix times moments, the matrix being transposed in memory."""
+    cdef Py_ssize_t k, l
+    cdef double[N_TERMS] total
+    for k in range(N_TERMS):
+        total[k] = 0.0
+    for l in range(N_TERMS):
+        for k in range(N_TERMS):
+            total[k] += matrix[l * N_TERMS + k] * moments[l]
+    for k in range(N_TERMS):
+        out[k] += total[k]
+
+
+cdef inline double bilinear(
+    const double* matrix, const double* left, const double* right
+) noexcept nogil:
+    cdef double[N_TERMS] product
+    cdef double total = 0.0
+    cdef Py_ssize_t k
+    for k in range(N_TERMS):
+        product[k] = 0.0
+    apply(matrix, right, product)
+    for k in range(N_TERMS):
+        total += left[k] * product[k]
+    return total
+
+
+cdef class BoxedPairs:
+    """Pairs of one list after another, of up to ``longest`` rows, by boxes.
+
+    Parameters are those of the models in ``paired_ties``; without ties for RankNet.
+    ``span`` is the largest range of scores in a list. Lists and parts of at most some
+    ``most_pairs_a_row``, or a few times as many, are left to be done pair by pair.
+    """
+
+    def __cinit__(
+        self,
+        Py_ssize_t longest,
+        double span,
+        double scale,
+        double win,
+        double square,
+        double tie,
+        bint curved,
+        bint weighted,
+        double most_pairs_a_row,
+    ):
+        cdef Py_ssize_t n_slots = longest // FEWEST + 2
+        self.model.scale, self.model.win = scale, win
+        self.model.square, self.model.tie = square, tie
+        self.curved, self.weighted = curved, weighted
+        self.most_pairs_a_row = most_pairs_a_row
+        self.n_channels = (1 + curved) * (1 + weighted)
+        self.arrays = []
+        self.win_tables = self.tables(False, span)
+        if tie >= 0.0:
+            self.tie_tables = self.tables(True, span)
+        cdef double[:, ::1] room = np.empty((18, longest + 2))
+        cdef Py_ssize_t[:, ::1] places = np.empty((8, longest + 2), dtype=np.intp)
+        cdef double[::1] slots = np.empty(n_slots * 2 * self.n_channels * N_TERMS)
+        cdef double[:, ::1] sorting = np.empty((2 * longest, 2))
+        self.arrays += [room, places, slots, sorting]
+        self.room, self.places, self.slots = &room[0, 0], &places[0, 0], &slots[0]
+        self.sorting = &sorting[0, 0]
+        self.leaves = &places[6, 0]
+        self.better.t, self.better.e, self.better.u = &room[0, 0], &room[1, 0], &room[2, 0]
+        self.better.v, self.better.uv = &room[3, 0], &room[4, 0]
+        self.better.total = &room[7, 0]
+        # Sums of four numbers a box, boxes of both sides in the same rows of room.
+        self.better.centre, self.better.sums = &room[5, 0], &room[10, 0]
+        self.worse.centre, self.worse.sums = &room[6, 0], &room[14, 0]
+        self.better.begin, self.better.slot = &places[2, 0], &places[3, 0]
+        self.worse.begin, self.worse.slot = &places[4, 0], &places[5, 0]
+
+    cdef Tables tables(self, bint tied, double span):
+        """Return the matrices of all offsets of boxes that meet."""
+        cdef Tables tables
+        cdef Model* model = &self.model
+        cdef Py_ssize_t widest = <Py_ssize_t> min(0.5 * span + 2.0, 1e6)
+        cdef double[:, :, ::1] matrix
+        tables.rows = tables.columns = tables.costs = tables.shares = NULL
+        simple = model.tie < 0.0
+        if simple:
+            widest = 1_000_000  # all of them, to be kept
+        tables.first = -min(widest, reach(model, tied, False))
+        tables.last = min(widest, reach(model, tied, True))
+        key = (tables.first, tables.last, self.curved)
+        if simple and key in kept:
+            found = kept[key]
+        else:
+            found = []
+            kinds = [CURVATURE] if self.curved else [SLOPE, COST, SHARE]
+            if simple and not self.curved:
+                kinds.remove(SHARE)
+            for kind in kinds:
+                terms = series(TRANSFORM, model, kind, tied, tables.first, tables.last)
+                if kind == SLOPE or kind == CURVATURE:
+                    found.append(terms)
+                found.append(np.ascontiguousarray(terms.swapaxes(1, 2)))
+            if simple:
+                kept[key] = found
+        self.arrays += found
+        matrix = found[0]
+        tables.rows = &matrix[0, 0, 0]
+        matrix = found[1]
+        tables.columns = &matrix[0, 0, 0]
+        if len(found) > 2:
+            matrix = found[2]
+            tables.costs = &matrix[0, 0, 0]
+        if len(found) > 3:
+            matrix = found[3]
+            tables.shares = &matrix[0, 0, 0]
+        return tables
+
+    cdef bint visit(
+        self,
+        const double* s,
+        const double* v,
+        const Py_ssize_t* starts,
+        Py_ssize_t n_levels,
+        const double* gains,
+        double* out,
+    ) noexcept nogil:
+        """Add all pairs of a list but those of the ``leaves``, which are left to do.
+
+        Rows come by level; what is added to ``out`` is in scores times c. Tell whether all scores are finite;
+        nothing is added where they are not.
+        """
+        cdef Py_ssize_t n = starts[n_levels] - starts[0], i
+        cdef Row* rows = <Row*> self.sorting
+        cdef double finite = 0.0, low = s[0], high = s[0]
+        self.s, self.v, self.starts, self.gains, self.out = s, v, starts, gains, out
+        self.n_leaves = 0
+        self.sums.value = self.sums.wins = self.sums.ties = 0.0
+        for i in range(n):
+            finite += 0.0 * s[i]
+            low = min(low, s[i])
+            high = max(high, s[i])
+        if finite != 0.0:
+            return False
+        if pairs_a_row(starts, n_levels, self.model.tie >= 0.0) <= self.limit(high - low):
+            self.leaves[0], self.leaves[1], self.n_leaves = 0, n_levels, 2
+            return True
+        for i in range(n):
+            rows[i].score = -s[i]  # the sort puts the largest first
+            rows[i].label = i
+        sort_rows(rows, rows + n, n, 0)
+        for i in range(n):
+            self.places[i] = <Py_ssize_t> rows[i].label
+        self.origin = centre_of(s[self.places[n // 2]])
+        self.divide(0, n_levels, self.places, self.places + n)
+        return True
+
+    cdef double limit(self, double span) noexcept nogil:
+        """Return the number of pairs a row up to which all pairs are cheaper.
+
+        From measurements: more boxes cost more, and each pair an exponential where
+        scores are far apart or tied pairs are curved.
+        """
+        cdef double logs = (1.0 + self.model.square) * self.model.scale * span
+        if logs > widest() or (self.curved and self.model.tie >= 0.0):
+            return min(EXPENSIVE_PAIRS_A_ROW, self.most_pairs_a_row)
+        return self.most_pairs_a_row * (
+            1.0 + (0.1 if self.curved else 0.04) * min(0.5 * span, 42.0)
+        )
+
+    cdef void divide(
+        self,
+        Py_ssize_t first,
+        Py_ssize_t last,
+        Py_ssize_t* rows,
+        Py_ssize_t* spare,
+    ) noexcept nogil:
+        """Add the pairs of some levels, whose rows come lowest score first."""
+        cdef Py_ssize_t begin = self.starts[first] - self.starts[0]
+        cdef Py_ssize_t end = self.starts[last] - self.starts[0], n = end - begin
+        cdef Py_ssize_t low = first, high = last, middle = (begin + end) // 2, level
+        cdef Py_ssize_t n_better, i, at_better = 0, at_worse
+        cdef bint tied = self.model.tie >= 0.0, is_worse
+        cdef double gain = 0.0, span
+        if last - first == 1 and not tied:
+            return
+        span = self.s[rows[n - 1]] - self.s[rows[0]]
+        if pairs_a_row(&self.starts[first], last - first, tied) <= self.limit(span):
+            self.leaves[self.n_leaves] = first
+            self.n_leaves += 1
+            self.leaves[self.n_leaves] = last
+            self.n_leaves += 1
+            return
+        self.n_slots = 0
+        if last - first == 1:
+            self.load(&self.better, rows, n, 0.0, 0.0)
+            self.tie_level()
+            self.finish(&self.better, -1.0)
+            return
+        # The level at which the halves are most alike.
+        while high - low > 1:
+            level = (low + high) // 2
+            if self.starts[level] - self.starts[0] <= middle:
+                low = level
+            else:
+                high = level
+        level = low
+        if low == first or (
+            high < last
+            and self.starts[high] - self.starts[0] - middle
+            < middle - (self.starts[low] - self.starts[0])
+        ):
+            level = high
+        middle = self.starts[level] - self.starts[0]
+        n_better = middle - begin
+        at_worse = n_better
+        for i in range(n):  # both places are written, without a branch
+            is_worse = rows[i] >= middle
+            spare[at_worse if is_worse else at_better] = rows[i]
+            at_worse += is_worse
+            at_better += not is_worse
+        if self.weighted:
+            gain = self.gains[middle]
+        self.worse.t, self.worse.e = self.better.t + n_better, self.better.e + n_better
+        self.worse.u, self.worse.v = self.better.u + n_better, self.better.v + n_better
+        self.worse.uv = self.better.uv + n_better
+        self.worse.total = self.better.total + n_better
+        self.load(&self.better, spare, n_better, gain, 1.0)
+        self.load(&self.worse, spare + n_better, n - n_better, gain, -1.0)
+        self.cross()
+        self.finish(&self.better, -1.0)
+        self.finish(&self.worse, 1.0)
+        self.divide(first, level, spare, rows)
+        self.divide(level, last, spare + n_better, rows + n_better)
+
+    cdef void load(
+        self, Side* side, Py_ssize_t* rows, Py_ssize_t n, double gain, double sign
+    ) noexcept nogil:
+        """Fill in a side's rows and its boxes."""
+        cdef Py_ssize_t i, box = -1, place, level
+        cdef double centre
+        cdef double* sums = side.sums
+        side.n, side.rows = n, rows
+        for i in range(4):
+            sums[i] = 0.0
+        for i in range(n):
+            place = rows[i]
+            centre = centre_of(self.s[place])
+            side.t[i] = self.s[place] - centre
+            side.e[i] = exp(self.model.scale * (self.s[place] - cell_of(centre)))
+            side.total[i] = 0.0
+            if self.curved:
+                side.v[i] = self.v[place]
+            if box < 0 or centre != side.centre[box]:
+                box += 1
+                side.begin[box], side.slot[box], side.centre[box] = i, -1, centre
+                for level in range(4):
+                    sums[4 + level] = sums[level]
+                sums += 4
+            side.u[i] = 1.0
+            if self.weighted:
+                side.u[i] = sign * (self.gains[place] - gain)
+            side.uv[i] = side.u[i] * side.v[i] if self.curved else 0.0
+            sums[0] += 1.0
+            sums[1] += side.u[i]
+            sums[2] += self.s[place] - self.origin
+            sums[3] += side.u[i] * (self.s[place] - self.origin)
+        side.n_boxes = box + 1
+        side.begin[box + 1] = n
+
+    cdef double* moments_of(self, Side* side, Py_ssize_t box) noexcept nogil:
+        """Return the moments of a box, which are followed by its series to evaluate."""
+        cdef Py_ssize_t begin = side.begin[box], n = side.begin[box + 1] - begin, i
+        cdef Py_ssize_t size = self.n_channels * N_TERMS
+        cdef double* moments
+        if side.slot[box] >= 0:
+            return self.slots + side.slot[box]
+        side.slot[box] = 2 * size * self.n_slots
+        self.n_slots += 1
+        moments = self.slots + side.slot[box]
+        for i in range(2 * size):
+            moments[i] = 0.0
+        add_moments(side.t + begin, NULL, n, moments)
+        if self.weighted:
+            add_moments(side.t + begin, side.u + begin, n, moments + N_TERMS)
+        if self.curved:
+            add_moments(side.t + begin, side.v + begin, n, moments + size // 2
+                        if self.weighted else moments + N_TERMS)
+        if self.curved and self.weighted:
+            add_moments(side.t + begin, side.uv + begin, n, moments + 3 * N_TERMS)
+        return moments
+
+    cdef void cross(self) noexcept nogil:
+        """Add all pairs of a better and a worse row."""
+        cdef Side* better = &self.better
+        cdef Side* worse = &self.worse
+        cdef double first = self.win_tables.first, last = self.win_tables.last
+        cdef Py_ssize_t a, b, low = 0, high = 0
+        open_product(&self.product, self.largest_log(False))
+        for a in range(better.n_boxes):
+            while (
+                low < worse.n_boxes
+                and 0.5 * (better.centre[a] - worse.centre[low]) > last
+            ):
+                low += 1
+            while (
+                high < worse.n_boxes
+                and 0.5 * (better.centre[a] - worse.centre[high]) >= first
+            ):
+                high += 1
+            self.meet(better, a, worse, low, high, False)
+            if high < worse.n_boxes and not self.curved:
+                self.add_line(better, a, worse, high, worse.n_boxes, True)
+        self.sums.value += take_log(&self.product)
+        if self.curved:
+            return
+        low = 0
+        for b in range(worse.n_boxes):
+            while (
+                low < better.n_boxes
+                and 0.5 * (better.centre[low] - worse.centre[b]) < first
+            ):
+                low += 1
+            if low > 0:
+                self.add_line(worse, b, better, 0, low, False)
+
+    cdef void add_line(
+        self,
+        Side* side,
+        Py_ssize_t box,
+        Side* other,
+        Py_ssize_t first,
+        Py_ssize_t last,
+        bint with_cost,
+    ) noexcept nogil:
+        """Add pairs of a box with boxes so far that the better row is far below.
+
+        There a pair of the better row i costs a + b (s_j - s_i).
+        """
+        cdef const double* start = other.sums + 4 * first
+        cdef const double* stop = other.sums + 4 * last
+        cdef const double* own = side.sums + 4 * box
+        cdef double n = stop[0] - start[0], u = stop[1] - start[1]
+        cdef double s = stop[2] - start[2], us = stop[3] - start[3]
+        cdef double own_n = own[4] - own[0], own_u = own[5] - own[1]
+        cdef double own_s = own[6] - own[2], own_us = own[7] - own[3]
+        cdef double slope = 1.0 + self.model.square, a = 0.0, b
+        cdef Py_ssize_t i
+        for i in range(side.begin[box], side.begin[box + 1]):
+            side.total[i] += slope * (side.u[i] * n + u if self.weighted else n)
+        if not with_cost:
+            return
+        b = slope * self.model.scale
+        if self.model.square == 0.0:
+            a = log(self.model.win)
+            self.sums.wins += n * own_n
+        if self.weighted:
+            self.sums.value += a * (own_u * n + own_n * u)
+            self.sums.value += b * (own_u * s - own_us * n + (own_n * us - own_s * u))
+        else:
+            self.sums.value += a * own_n * n + b * (own_n * s - own_s * n)
+
+    cdef void tie_level(self) noexcept nogil:
+        """Add the pairs of tied rows: half of what all ordered pairs are, and no row's own.
+        """
+        cdef Side* side = &self.better
+        cdef Sums before = self.sums
+        cdef double reach = self.tie_tables.last, n = side.n, above, below
+        cdef Py_ssize_t a, low = 0, high = 0, i
+        self.sums.value = self.sums.ties = 0.0
+        open_product(&self.product, self.largest_log(True))
+        for a in range(side.n_boxes):
+            while 0.5 * (side.centre[a] - side.centre[low]) > reach:
+                low += 1
+            while (
+                high < side.n_boxes
+                and 0.5 * (side.centre[high] - side.centre[a]) <= reach
+            ):
+                high += 1
+            self.meet(side, a, side, low, high, True)
+            if self.curved or (low == 0 and high == side.n_boxes):
+                continue
+            below = side.sums[4 * low]
+            above = n - side.sums[4 * high]
+            for i in range(side.begin[a], side.begin[a + 1]):
+                side.total[i] += above - below
+            before.value += self.model.scale * (
+                (side.sums[4 * a + 4] - side.sums[4 * a])
+                * (side.sums[4 * side.n_boxes + 2] - side.sums[4 * high + 2])
+                - (side.sums[4 * a + 6] - side.sums[4 * a + 2]) * above
+            )
+        self.sums.value += take_log(&self.product)
+        self.sums.value -= n * log(2.0 + self.model.tie)
+        self.sums.ties -= n / (2.0 + self.model.tie)
+        self.sums.value = before.value + 0.5 * self.sums.value
+        self.sums.ties = before.ties + 0.5 * self.sums.ties
+
+    cdef double largest_log(self, bint tied) noexcept nogil:
+        """Return the largest cost of a pair of boxes that meet."""
+        cdef Tables* tables = &self.tie_tables if tied else &self.win_tables
+        return of_pair(
+            &self.model, COST, tied,
+            exp(-self.model.scale * (2.0 * tables.first - 2.0)),
+        )
+
+    cdef void meet(
+        self,
+        Side* one,
+        Py_ssize_t a,
+        Side* other,
+        Py_ssize_t first,
+        Py_ssize_t last,
+        bint tied,
+    ) noexcept nogil:
+        """Add the pairs of a box with some others, each in the way that is cheaper."""
+        cdef Py_ssize_t n = one.begin[a + 1] - one.begin[a], m, b, start = first
+        if n >= FEWEST:
+            for b in range(first, last):
+                m = other.begin[b + 1] - other.begin[b]
+                if m < FEWEST or n * m < MANY_PAIRS:
+                    continue
+                self.pair_up(one, a, other, start, b, tied)
+                start = b + 1
+                self.exchange(
+                    self.moments_of(one, a), self.moments_of(other, b),
+                    <Py_ssize_t> (0.5 * (one.centre[a] - other.centre[b])), tied,
+                )
+        self.pair_up(one, a, other, start, last, tied)
+
+    cdef void exchange(
+        self, double* one, double* other, Py_ssize_t offset, bint tied
+    ) noexcept nogil:
+        """Add the pairs of two boxes with moments to their series and to the cost."""
+        cdef Tables* tables = &self.tie_tables if tied else &self.win_tables
+        cdef Py_ssize_t at = (offset - tables.first) * N_TERMS * N_TERMS, channel
+        cdef Py_ssize_t series_at = self.n_channels * N_TERMS
+        cdef double value
+        for channel in range(self.n_channels):
+            apply(
+                tables.columns + at, other + channel * N_TERMS,
+                one + series_at + channel * N_TERMS,
+            )
+            if not tied:
+                apply(
+                    tables.rows + at, one + channel * N_TERMS,
+                    other + series_at + channel * N_TERMS,
+                )
+        if self.curved:
+            return
+        if self.weighted:
+            value = bilinear(tables.costs + at, one + N_TERMS, other)
+            value += bilinear(tables.costs + at, one, other + N_TERMS)
+        else:
+            value = bilinear(tables.costs + at, one, other)
+        self.sums.value += value
+        if tables.shares != NULL:
+            value = bilinear(tables.shares + at, one, other)
+            if tied:
+                self.sums.ties += value
+            else:
+                self.sums.wins += value
+
+    cdef void pair_up(
+        self,
+        Side* one,
+        Py_ssize_t a,
+        Side* other,
+        Py_ssize_t first,
+        Py_ssize_t last,
+        bint tied,
+    ) noexcept nogil:
+        """Add the pairs of a box with some others one by one.
+
+        A row's e is about the centre of its cell, which holds many boxes, so that boxes
+        of few rows make long strips.
+        """
+        cdef const Model* model = &self.model
+        cdef double cell, decay, total, shares = 0.0
+        cdef Py_ssize_t i, start, stop, count, b = first
+        while b < last:
+            cell = cell_of(other.centre[b])
+            start = other.begin[b]
+            b += 1
+            while b < last and cell_of(other.centre[b]) == cell:
+                b += 1
+            stop = other.begin[b]
+            decay = exp(-model.scale * (cell_of(one.centre[a]) - cell))
+            for i in range(one.begin[a], one.begin[a + 1]):
+                total = 0.0
+                first = start
+                while first < stop:
+                    count = min(stop - first, STRIP)
+                    if self.curved:
+                        total += self.curve_strip(
+                            one, i, other, first, count, decay, tied
+                        )
+                    elif self.weighted:
+                        total += self.weighted_strip(one, i, other, first, count, decay)
+                    else:
+                        total += plain_strip(
+                            model, tied, decay / one.e[i], other.e + first,
+                            NULL if tied else other.total + first, count,
+                            &self.product, &shares,
+                        )
+                    first += count
+                one.total[i] += total
+        if tied:
+            self.sums.ties += shares
+        else:
+            self.sums.wins += shares
+
+    cdef double curve_strip(
+        self, Side* one, Py_ssize_t i, Side* other, Py_ssize_t start, Py_ssize_t n,
+        double decay, bint tied,
+    ) noexcept nogil:
+        """Add a row's second derivatives with a strip of others; return its own sum."""
+        cdef double total = 0.0, change, inverse = decay / one.e[i]
+        cdef Py_ssize_t j
+        for j in range(start, start + n):
+            change = of_pair(&self.model, CURVATURE, tied, inverse * other.e[j])
+            change *= one.v[i] - other.v[j]
+            if self.weighted:
+                change *= one.u[i] + other.u[j]
+            total += change
+            if not tied:
+                other.total[j] -= change
+        return total
+
+    cdef double weighted_strip(
+        self, Side* one, Py_ssize_t i, Side* other, Py_ssize_t start, Py_ssize_t n,
+        double decay,
+    ) noexcept nogil:
+        """Add a row's pairs with a strip of worse ones, each with its weight."""
+        cdef double total = 0.0, weight, r, inverse = decay / one.e[i]
+        cdef Py_ssize_t j
+        for j in range(start, start + n):
+            r = inverse * other.e[j]
+            weight = one.u[i] + other.u[j]
+            self.sums.value += weight * of_pair(&self.model, COST, False, r)
+            r = weight * of_pair(&self.model, SLOPE, False, r)
+            other.total[j] += r
+            total += r
+        return total
+
+    cdef void finish(self, Side* side, double sign) noexcept nogil:
+        """Add the sums of a side's boxes and rows to the list's result."""
+        cdef double[STRIP] one, two, three, four
+        cdef Py_ssize_t box, start, count, j, i
+        cdef const double* terms
+        cdef double total
+        for box in range(side.n_boxes):
+            if side.slot[box] < 0:
+                continue
+            terms = self.slots + side.slot[box] + self.n_channels * N_TERMS
+            start = side.begin[box]
+            while start < side.begin[box + 1]:
+                count = min(side.begin[box + 1] - start, STRIP)
+                evaluate(terms, side.t + start, count, one)
+                if self.n_channels > 1:
+                    evaluate(terms + N_TERMS, side.t + start, count, two)
+                if self.n_channels > 2:
+                    evaluate(terms + 2 * N_TERMS, side.t + start, count, three)
+                    evaluate(terms + 3 * N_TERMS, side.t + start, count, four)
+                for j in range(count):
+                    i = start + j
+                    total = one[j]
+                    if self.weighted:
+                        total = side.u[i] * one[j] + two[j]
+                    if self.curved:
+                        total *= side.v[i]
+                        if self.weighted:
+                            total -= side.u[i] * three[j] + four[j]
+                        else:
+                            total -= two[j]
+                    side.total[i] += total
+                start += count
+        if self.curved:
+            sign = 1.0
+        for i in range(side.n):
+            self.out[side.rows[i]] += sign * side.total[i]
+
+
+cdef double plain_strip(
+    const Model* model,
+    bint tied,
+    double inverse,
+    const double* e,
+    double* totals,  # of the other rows; NULL for none
+    Py_ssize_t n,
+    Product* product,
+    double* shares,
+) noexcept nogil:
+    """Add a row's pairs with a strip of others; return the sum of its slopes.
+
+    Element by element first, then sums in two lanes, as in ``paired_ties``.
+    """
+    cdef double[STRIP] slopes, factors, parts
+    cdef double k = model.win, l = model.square, t = model.tie, r, f, y
+    cdef double total_a = 0.0, total_b = 0.0, share_a = 0.0, share_b = 0.0
+    cdef double product_a, product_b
+    cdef Py_ssize_t j, stop
+    if tied:
+        for j in range(n):
+            r = inverse * e[j]
+            y = 1.0 / r
+            f = r + y + t
+            factors[j] = f
+            parts[j] = 1.0 / f
+            slopes[j] = (r - y) / f
+    else:
+        for j in range(n):
+            r = inverse * e[j]
+            f = 1.0 + r * (k + l * r)
+            factors[j] = f
+            r = r / f
+            parts[j] = k * r
+            slopes[j] = r * (k + 2.0 * l * inverse * e[j])
+    if totals != NULL:
+        for j in range(n):
+            totals[j] += slopes[j]
+    if n & 1:
+        slopes[n] = parts[n] = 0.0
+        factors[n] = 1.0
+    for j in range(0, n, 2):
+        total_a += slopes[j]
+        total_b += slopes[j + 1]
+        share_a += parts[j]
+        share_b += parts[j + 1]
+    j = 0
+    while j < n:
+        stop = min(j + (product.room & ~1), n)
+        if product.used + stop - j > product.room:
+            rescale(product)
+        product.used += stop - j
+        product_a = product_b = 1.0
+        while j < stop:
+            product_a *= factors[j]
+            product_b *= factors[j + 1]
+            j += 2
+        product.fraction *= product_a * product_b
+    shares[0] += share_a + share_b
+    return total_a + total_b
+
+
+cdef inline double centre_of(double score) noexcept nogil:
+    """Return the centre of the box of a score, an odd whole number."""
+    return 2.0 * floor(0.5 * score) + 1.0
+
+
+cdef inline double cell_of(double score) noexcept nogil:
+    """Return the centre of the cell of a score, which holds whole boxes."""
+    return CELL * (floor(score / CELL) + 0.5)
