@@ -1,4 +1,4 @@
-"""Run all benchmarks and print one table, as doc/benchmarks.md shows it.
+"""Run all benchmarks and print the tables of benchmarks/results/speed.md.
 
 ``python benchmarks/run.py`` takes some minutes; ``python benchmarks/run.py listwise``
 runs one. Every number is a ratio to a yardstick measured in the same process: less is
