@@ -77,9 +77,15 @@ TARGETS = {
     "skrank/metrics/_relevant.py": ["metrics/test_binary.py"],
     "skrank/preprocessing/_blocks.py": ["preprocessing/test_second_order.py"],
     "skrank/preprocessing/_kept.py": ["preprocessing/test_second_order.py"],
-    "skrank/preprocessing/_list_scales.py": ["preprocessing/test_query_scaler.py"],
+    "skrank/preprocessing/_list_scales.py": [
+        "preprocessing/test_query_scaler.py",
+        "preprocessing/test_shrinkage.py",
+    ],
     "skrank/preprocessing/_products.py": ["preprocessing/test_second_order.py"],
-    "skrank/preprocessing/_query_scaler.py": ["preprocessing/test_query_scaler.py"],
+    "skrank/preprocessing/_query_scaler.py": [
+        "preprocessing/test_query_scaler.py",
+        "preprocessing/test_shrinkage.py",
+    ],
     "skrank/preprocessing/_second_order.py": ["preprocessing/test_second_order.py"],
     "skrank/preprocessing/_shrinkage.py": ["preprocessing/test_shrinkage.py"],
 }

@@ -166,3 +166,56 @@ def test_unknown_ties_are_named(metric, ties):
 def test_fractions_are_labels():
     y = [Fraction(1, 2), Fraction(0), Fraction(1, 4)]
     assert ndcg_score(y, [3, 1, 2], np.zeros(3)) == 1.0
+
+
+def test_rows_that_are_not_retrieved_come_after_all_others():
+    y, scores, groups = [3, 1, 2], [9.0, 1.0, 2.0], ["a"] * 3
+    retrieved = [False, True, True]
+    # Rank 1 has label 2 and rank 2 label 1; label 3 is only there to be found.
+    first = metrics.dcg_score(
+        y, scores, groups, k=1, gain="linear", retrieved=retrieved
+    )
+    assert first == 2.0
+    assert (
+        metrics.reciprocal_rank_score(
+            y, scores, groups, relevance_level=2, retrieved=retrieved
+        )
+        == 1.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "retrieved", "is_tied"),
+    [
+        ([3, 2, 1, 3, 2, 1], None, False),  # equal scores of two lists are no ties
+        ([3, 2, 1, 2, 2, 1], None, True),
+        ([1, 1, 2, 3, 2, 1], None, True),  # at the end of the first list
+        ([3, 2, 1, 3, 1, 1], [True] * 4 + [False] * 2, False),
+        ([3, 3, 1, 3, 1, 1], [True] * 4 + [False] * 2, True),
+    ],
+)
+def test_ties_inside_a_list_of_retrieved_rows_need_document_ids(
+    scores, retrieved, is_tied
+):
+    options = {"convention": "trec_eval", "retrieved": retrieved}
+    arguments = [1, 0, 0, 0, 1, 0], scores, list("aaabbb")
+    if is_tied:
+        with pytest.raises(ValueError, match="ndcg_score has tied scores"):
+            ndcg_score(*arguments, **options)
+    else:
+        given = ndcg_score(*arguments, doc_ids=list("pqrpqr"), **options)
+        assert ndcg_score(*arguments, **options) == given
+
+
+@pytest.mark.parametrize(
+    ("retrieved", "text"),
+    [
+        ([1, 0, 1, 0, 1, 1], r"dtype int64 and shape \(6,\)"),
+        ([True, False], r"dtype bool and shape \(2,\) for 6 rows"),
+    ],
+)
+def test_flags_are_truth_values_one_a_row(retrieved, text):
+    with pytest.raises(
+        ValueError, match=f"retrieved needs one bool per row, got {text}"
+    ):
+        ndcg_score(Y, SCORES, GROUPS, retrieved=retrieved)

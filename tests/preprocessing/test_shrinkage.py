@@ -264,3 +264,16 @@ def excused(scaler):
 )
 def test_scikit_learns_checks_pass_with_one_list(estimator, check):
     check(estimator)
+
+
+def test_lists_of_a_fifth_of_the_rows_in_the_fit_are_warned_of():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    scaler = QueryScaler(shrinkage=1.0).fit(X, groups=np.repeat(np.arange(10), 10))
+    scaler.transform(X[:9], np.repeat([0, 1, 2], 3))
+    message = r"at most 2 rows, those of the fit had 10 \(medians\)"
+    with pytest.warns(UserWarning, match=message):
+        scaler.transform(X[:6], np.repeat([0, 1, 2], 2))
+    # Without shrinkage nothing is learned of the length of lists.
+    QueryScaler().fit(X, groups=np.repeat(np.arange(10), 10)).transform(
+        X[:6], np.repeat([0, 1, 2], 2)
+    )
