@@ -57,8 +57,6 @@ LONG_FUNCTIONS = {
     "_kernels/marginal.pyx: level": 110,
     "_kernels/reading.pyx: parse_lines": 106,
     "_probability/summary.py: summary": 62,
-    "metrics/_significance.py: compare_scores": 77,
-    "model_selection/_comparison.py: compare": 69,
 }
 
 

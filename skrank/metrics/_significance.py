@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.checks import check_choice, check_confidence, check_count
+from skrank._data.lists import Floats
 from skrank.metrics._intervals import (
     basis,
     generator_of,
@@ -161,38 +162,13 @@ def compare_scores(
     0.125
     """
     if isinstance(values_a, Mapping):
-        found = {
-            name: compare_scores(
-                values,
-                values_b,
-                method=method,
-                confidence=confidence,
-                n_resamples=n_resamples,
-                random_state=random_state,
-            )
-            for name, values in values_a.items()
-        }
-        corrected = holm({name: result.p_value for name, result in found.items()})
-        return {
-            name: replace(result, p_holm=corrected[name])
-            for name, result in found.items()
-        }
+        options: dict[str, Any] = {"method": method, "confidence": confidence}
+        options |= {"n_resamples": n_resamples, "random_state": random_state}
+        return _compare_several(values_a, values_b, options)
     check_choice(method, "method", ("randomization", "t", "wilcoxon"))
     check_confidence(confidence)
     check_count(n_resamples, "n_resamples")
-    first, second = one_a_list(values_a, "values_a"), one_a_list(values_b, "values_b")
-    if len(first) != len(second):
-        raise ValueError(
-            f"values_a has {len(first)} lists and values_b has {len(second)}; they "
-            "need the same lists in the same order."
-        )
-    both = ~(np.isnan(first) | np.isnan(second))
-    first, second = first[both], second[both]
-    n = len(first)
-    if n < 2:
-        raise ValueError(
-            f"compare_scores needs at least two lists with both values, got {n}."
-        )
+    first, second, n_dropped = _pairs(values_a, values_b)
     # In units of about the largest value, so that no square over- or underflows.
     exponent = int(np.frexp(max(np.abs(first).max(), np.abs(second).max()))[1])
     first, second = np.ldexp(first, -exponent), np.ldexp(second, -exponent)
@@ -225,10 +201,41 @@ def compare_scores(
         low,
         high,
         float(confidence),
-        n,
-        int(np.count_nonzero(~both)),
+        len(first),
+        n_dropped,
         method,
     )
+
+
+def _compare_several(
+    values_a: Mapping[str, Any], values_b: Any, options: dict[str, Any]
+) -> dict[str, ScoreComparison]:
+    """Compare several rankers to one, with p values by Holm's correction too."""
+    comparisons = {
+        name: compare_scores(values, values_b, **options)
+        for name, values in values_a.items()
+    }
+    corrected = holm({name: one.p_value for name, one in comparisons.items()})
+    return {
+        name: replace(one, p_holm=corrected[name]) for name, one in comparisons.items()
+    }
+
+
+def _pairs(values_a: Any, values_b: Any) -> tuple[Floats, Floats, int]:
+    """Return the values of lists that have both, and how many have not."""
+    first, second = one_a_list(values_a, "values_a"), one_a_list(values_b, "values_b")
+    if len(first) != len(second):
+        raise ValueError(
+            f"values_a has {len(first)} lists and values_b has {len(second)}; they "
+            "need the same lists in the same order."
+        )
+    both = ~(np.isnan(first) | np.isnan(second))
+    n_both = int(np.count_nonzero(both))
+    if n_both < 2:
+        raise ValueError(
+            f"compare_scores needs at least two lists with both values, got {n_both}."
+        )
+    return first[both], second[both], len(both) - n_both
 
 
 def holm(p_values: Any) -> Any:

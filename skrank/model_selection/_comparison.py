@@ -199,11 +199,26 @@ def compare(
                         result.seconds[0] * len(folds),
                         budget,
                     )
+    return _joined(results, values, lists, refused, n_repeats)
+
+
+def _joined(
+    results: dict[str, RankerResult],
+    values: Mapping[str, Mapping[str, list[Floats]]],
+    lists: list[NDArray],
+    refused: dict[str, str],
+    n_repeats: int,
+) -> RankerComparison:
+    """Return what was found in all folds, one value a list.
+
+    ``values`` has one array a fold, by ranker and metric, and ``lists`` the labels of
+    their lists; the folds of a repeat stand together.
+    """
     tests = group_rows(np.concatenate(lists))
     of_test = np.concatenate(
         [np.full(len(part), number) for number, part in enumerate(lists)]
     )
-    repeat = of_test // max(len(folds) // n_repeats, 1)
+    repeat = of_test // max(len(lists) // n_repeats, 1)
     for name, result in results.items():
         if result.problem is not None:
             continue

@@ -67,10 +67,7 @@ class STARanker(NeuralRanker):
         ``UserBrowsing()`` of ``skrank.metrics`` takes the order with the most clicks
         expected, see :func:`~skrank.metrics.best_order`.
     ties : {"redraw", "fixed"}, default="redraw"
-        Whether another of the best arrangements is drawn in each epoch, or one for the
-        fit: equal labels in any order and, under a click model that does not tell them
-        apart, the rows of its ranks; for :class:`~skrank.metrics.UserBrowsing` with
-        chances that depend on the last click equal labels alone.
+        Whether one of all best arrangements is drawn in each epoch, or once for a fit.
     max_grade : float, default=4
         The best grade there could be, of a click model as target.
     standardize : {"all", "list"}, default="all"
@@ -392,13 +389,9 @@ class STARanker(NeuralRanker):
         return Arranger(*hidden_sizes(self.hidden_size, most=2), n_places)
 
     def _target(self, data, rng):
-        ranks, open_rows, open_places = best_ranks(
-            self.target, self.max_grade, data.y, data.lists
-        )
-        masked, redrawn = MASKED[self.loss], self.ties == "redraw"
-        return ArrangementTarget(
-            open_rows, ranks, data.lists, masked, redrawn, rng, open_places
-        )
+        lists, masked, redrawn = data.lists, MASKED[self.loss], self.ties == "redraw"
+        ranks, rows, places = best_ranks(self.target, self.max_grade, data.y, lists)
+        return ArrangementTarget(rows, ranks, lists, masked, redrawn, rng, places)
 
     def _predict(self, networks, batch):
         return -ranks_of(arrange(decoders_of(networks, batch), batch.sizes)).double()

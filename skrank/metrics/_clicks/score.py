@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skrank._data.checks import as_written, check_count
@@ -185,12 +186,18 @@ def click_score(
         return score
     if average is None:
         return score, data.average(errors, None, empty)
-    weights = np.ones(lists.n_lists) if data.weights is None else data.weights
-    if empty == "skip":
-        weights = np.where(np.isnan(values), 0.0, weights)
-    total = weights.sum()
-    error = np.sqrt(np.sum((weights * np.nan_to_num(errors)) ** 2))
-    return score, float(error / total) if total > 0 else 0.0
+    counted = ~np.isnan(values) | (empty != "skip")
+    return score, _error_of_mean(errors, counted, data.weights)
+
+
+def _error_of_mean(
+    errors: Floats, counted: NDArray[np.bool_], weights: Floats | None
+) -> float:
+    """Return the standard error of a weighted mean over the lists that count."""
+    shares = counted * (np.ones(len(errors)) if weights is None else weights)
+    total = shares.sum()
+    error = np.sqrt(np.sum((shares * np.nan_to_num(errors)) ** 2))
+    return float(error / total) if total > 0 else 0.0
 
 
 def click_scorer(
