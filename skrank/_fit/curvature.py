@@ -166,7 +166,6 @@ class _Held:
     ) -> None:
         self.objective, self.parameters, self.free = objective, parameters, free
         self.n_features, self.alpha = objective.n_features, objective.alpha
-        self.blocks = objective.blocks
 
     def __call__(self, parameters: Floats) -> tuple[float, Floats]:
         """Return the value, and the gradient in the free parameters."""
@@ -227,13 +226,14 @@ def _recession(
     have vanished, and the flattest direction or the coefficients' own is meant.
     """
     p = objective.n_features
+    whole = objective.objective if isinstance(objective, _Held) else objective
     candidates = []
-    if score_range(objective, step[:p]) > SMALL_MOVE:
+    if score_range(whole, step[:p]) > SMALL_MOVE:
         candidates += [step, flattest]
     if smallest <= FLAT * largest:
         candidates += [flattest, parameters]
     for direction in candidates:
-        reach = score_range(objective, direction[:p])
+        reach = score_range(whole, direction[:p])
         if reach == 0:
             continue
         far = direction * (FAR / reach)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -98,6 +99,7 @@ class ByCluster:
         return self.sums.T @ self.sums, counts
 
 
+@singledispatch
 def derivatives(
     objective: LinearObjective, parameters: Floats, clusters: Indices | None = None
 ) -> Derivatives:
@@ -199,6 +201,7 @@ def _add_extra(
     hessian[p:, p + number] += block.factors @ (above[2] - below[2]) / width
 
 
+@singledispatch
 def score_range(objective: Any, coef: Floats) -> float:
     """Return the largest range of ``X @ coef`` inside a list."""
     ranges = [0.0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -127,12 +129,18 @@ def is_separated(objective: LinearObjective, solution: Solution) -> bool:
     rises = value > solution.value + 1e-12 * abs(solution.value)
     if rises or not gradient.any():
         return False
-    data = objective.data
-    lists, y = data.lists, data.y
+    lists, y = objective.data.lists, objective.data.y
     if not np.any(lists.max(y) > lists.min(y)):
         return False
-    of_list = lists.expand(np.arange(lists.n_lists))
-    return pairwise_accuracy_score(y, data.scores(coef), of_list) == 1.0
+    return all_in_order(objective, coef)
+
+
+@singledispatch
+def all_in_order(objective: LinearObjective, coef: Floats) -> bool:
+    """Tell whether the scores of some weights put every pair of rows in order."""
+    data = objective.data
+    of_list = data.lists.expand(np.arange(data.lists.n_lists))
+    return pairwise_accuracy_score(data.y, data.scores(coef), of_list) == 1.0
 
 
 def receding_direction(

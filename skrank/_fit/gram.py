@@ -9,6 +9,7 @@ derivatives in these are central differences of gradients.
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +88,7 @@ def free_features(objective: LinearObjective) -> Indices:
     return np.flatnonzero(~objective.data.constant)
 
 
+@singledispatch
 def needs_basis(objective: LinearObjective) -> bool:
     """Tell whether features outnumber the rows of a dense X."""
     n_free = len(free_features(objective))
@@ -95,6 +97,7 @@ def needs_basis(objective: LinearObjective) -> bool:
     )
 
 
+@singledispatch
 def passes_of_gram(objective: LinearObjective) -> float:
     """Return about how many evaluations take as long as to whiten once.
 
@@ -157,6 +160,7 @@ def row_space(objective: LinearObjective, start: Floats) -> Basis:
     return Basis(directions, np.ascontiguousarray(triangle.T))
 
 
+@singledispatch
 def weighted_gram(
     objective: LinearObjective, parameters: Floats, basis: Basis | None = None
 ) -> Gram:

@@ -272,12 +272,7 @@ class LinearObjective:
         Features near the median, or without variation among a few rows, count as the
         median: small differences of spread are no guide to the curvature.
         """
-        total = self.ranges()
-        known = (total > 0) & np.isfinite(total)
-        median = np.median(total[known]) if known.any() else 1.0
-        with np.errstate(over="ignore"):
-            share = np.clip(np.where(known, total, median) / median, 1e-250, 1e250)
-        return median * share / np.clip(share, 1 / NEAR, NEAR)
+        return spread_from(self.ranges())
 
     def ranges(self, *, sampled: bool = True) -> Floats:
         """Return the sum over blocks of mean ranges inside a list, (n_features,).
@@ -334,6 +329,15 @@ class LinearObjective:
         total += self.alpha * np.abs(coef)
         total = np.append(total, np.full(len(extra), n_terms))
         return 64.0 * np.finfo(np.float64).eps * total
+
+
+def spread_from(total: Floats) -> Floats:
+    """Return what the solver takes as spread of features from sums of ranges."""
+    known = (total > 0) & np.isfinite(total)
+    median = np.median(total[known]) if known.any() else 1.0
+    with np.errstate(over="ignore"):
+        share = np.clip(np.where(known, total, median) / median, 1e-250, 1e250)
+    return median * share / np.clip(share, 1 / NEAR, NEAR)
 
 
 def _misshapen(loss: Loss, result: Any, block: Block, n_extra: int) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -34,15 +35,26 @@ def penalty_by_rule(data: FitData) -> float:
     precision of a prior under which the score of independent standardised features
     has variance 1.
     """
+    return penalty_from(data, largest_value(data), partial(moments, data))
+
+
+def penalty_from(
+    data: FitData, unit: float, moments_in: Callable[[float], tuple[float, Floats]]
+) -> float:
+    """Return the strength from the largest value of a feature and the sums of moments.
+
+    ``moments_in`` returns the sums of :func:`moments`, the features divided by a unit.
+    """
     lists = data.lists
     counted = (lists.max(data.y) > lists.min(data.y)) & (data.list_weights() > 0)
-    unit = _largest(data)
     if unit == 0.0 or not counted.any():
         return NOTHING_VARIES
-    n_features = data.X.shape[1]
-    trace, square = _moments(data, unit, n_features)
+    trace, total = moments_in(unit)
+    exact = data.X.shape[1] <= WIDEST_EXACT
+    square = float(np.vdot(total, total)) / (1.0 if exact else N_PROBES)
+    trace, square = trace / lists.n_rows, square / lists.n_rows**2
     assert data.constant is not None
-    n_varying = n_features - np.count_nonzero(data.constant)
+    n_varying = data.X.shape[1] - np.count_nonzero(data.constant)
     if trace == 0.0 or n_varying == 0:
         return NOTHING_VARIES
     effective = trace / square * trace
@@ -52,7 +64,7 @@ def penalty_by_rule(data: FitData) -> float:
     return min(max(alpha, np.finfo(np.float64).tiny), 1e300)
 
 
-def _largest(data: FitData) -> float:
+def largest_value(data: FitData) -> float:
     """Return the largest absolute value of the features that vary."""
     X = data.X
     if sparse.issparse(X):
@@ -69,8 +81,13 @@ def _parts(data: FitData) -> Iterator[tuple[Any, Lists]]:
         yield data.X[rows], data.lists.part(first, last)
 
 
-def _moments(data: FitData, unit: float, n_features: int) -> tuple[float, float]:
-    """Return the trace of C and its sum of squares, X being in units."""
+def moments(data: FitData, unit: float) -> tuple[float, Floats]:
+    """Return the trace of Z'Z and Z'Z itself, or its product with random directions.
+
+    Z is the features, divided by a unit, less the means of their lists. Both add up
+    over parts of the data.
+    """
+    n_features = data.X.shape[1]
     exact = n_features <= WIDEST_EXACT
     probes = np.random.RandomState(0).choice([-1.0, 1.0], (n_features, N_PROBES))
     total = np.zeros((n_features, n_features if exact else N_PROBES))
@@ -89,9 +106,7 @@ def _moments(data: FitData, unit: float, n_features: int) -> tuple[float, float]
         part, squares = _sparse_product(rows / unit, lists, probes)
         trace += squares
         total += part
-    n_rows = data.lists.n_rows
-    square = float(np.vdot(total, total)) / (1.0 if exact else N_PROBES)
-    return trace / n_rows, square / n_rows**2
+    return trace, total
 
 
 def _sparse_product(rows: Any, lists: Lists, probes: Floats) -> tuple[Floats, float]:

@@ -145,10 +145,34 @@ def summarize_fit(
     feature_names: list[str] | None = None,
 ) -> FitSummary:
     """Return what :func:`summary` does; ``feature_names`` replace the ranker's."""
+    objective = objective_on(ranker, X, y, groups, sample_weight, "summary")
+    return summarize_objective(
+        ranker,
+        objective,
+        covariance=covariance,
+        confidence=confidence,
+        codes=None if clusters is None else _codes(clusters, objective.data),
+        features=features,
+        feature_names=feature_names,
+    )
+
+
+def summarize_objective(
+    ranker: Any,
+    objective: LinearObjective,
+    *,
+    covariance: str,
+    confidence: float,
+    codes: Indices | None = None,
+    features: Any = None,
+    feature_names: list[str] | None = None,
+) -> FitSummary:
+    """Return the summary of a fit from its objective on the data of the fit.
+
+    ``codes`` are the numbers of the clusters of lists; None makes each list one.
+    """
     check_choice(covariance, "covariance", ("clustered", "model"))
     check_confidence(confidence)
-    objective = objective_on(ranker, X, y, groups, sample_weight, "summary")
-    codes = None if clusters is None else _codes(clusters, objective.data)
     parameters = np.concatenate((ranker.coef_, ranker.extra_))
     names = [str(name) for name in ranker._parameter_names()]
     if feature_names is not None:
@@ -190,7 +214,7 @@ def summarize_fit(
         criterion=criterion,
         notes=(*alarms, *notes),
         informing=estimated.counts.of_parameters,
-        n_clusters=None if clusters is None else estimated.counts.n_clusters,
+        n_clusters=None if codes is None else estimated.counts.n_clusters,
     )
 
 

@@ -3,6 +3,7 @@
 Runs, ranks, sizes of lists; items in orderings and pairs; boosters.
 """
 
+from skrank.interop._booster_loss import make_booster_objective
 from skrank.interop._boosters import BoosterRanker, as_ranker
 from skrank.interop._items import ItemRows, ItemWorths
 from skrank.interop._orderings import from_orderings, from_rankings, read_preflib
@@ -32,6 +33,7 @@ __all__ = [
     "from_ranks",
     "from_run",
     "groups_from_sizes",
+    "make_booster_objective",
     "read_preflib",
     "read_qrels",
     "read_run",

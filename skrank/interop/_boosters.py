@@ -362,7 +362,8 @@ def _fit_catboost(
 
 def _check_lightgbm(booster: Any, y: Floats) -> None:
     settings = booster.get_params()
-    if callable(settings.get("objective")):
+    without_metric = str(settings.get("metric")).lower() in ("none", "na", "null")
+    if callable(settings.get("objective")) and "metric" in settings and without_metric:
         return
     gains = settings.get("label_gain")
     largest = LARGEST_LABEL_LIGHTGBM if gains is None else len(gains) - 1
@@ -371,7 +372,7 @@ def _check_lightgbm(booster: Any, y: Floats) -> None:
         largest,
         "LightGBM",
         "Give it label_gain=, one gain a label from 0 on, or train it by "
-        "make_booster_objective, whose losses take any labels.",
+        'make_booster_objective and metric="None", which take any labels.',
     )
 
 

@@ -142,13 +142,16 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
         data = replace(data, y=loss.check_labels(data.y, data.lists))
         if self._why_inexact() is None:
             warn_of_cost(name, data, loss)
-        objective = self._objective(data, loss)
+        self._fit_objective(name, self._objective(data, loss))
+        return self
+
+    def _fit_objective(self, name, objective):
+        """Minimise an objective, store where it is least, and warn of what is wrong."""
         with objective.running():
             solution = self._solve(objective, self._start(objective))
         self._store(objective, solution)
         warn_of_solution(name, objective, solution)
         warn_of_growth(name, objective, solution, self._parameter_names())
-        return self
 
     def predict(self, X):
         """Return the score of each row.

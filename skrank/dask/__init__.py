@@ -1,0 +1,17 @@
+"""The same fit on Dask, for data that outgrow one machine's memory.
+
+Needs the extra "dask": ``pip install "skrank[dask]"``.
+"""
+
+from skrank.dask._evaluate import evaluate, predict
+from skrank.dask._fit import fit
+from skrank.dask._objective import register_sizes
+from skrank.dask._parquet import letor_to_parquet
+from skrank.dask._summary import summary
+
+try:
+    register_sizes()
+except ImportError as error:
+    raise ImportError('skrank.dask needs dask: pip install "skrank[dask]".') from error
+
+__all__ = ["evaluate", "fit", "letor_to_parquet", "predict", "summary"]

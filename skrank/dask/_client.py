@@ -1,0 +1,57 @@
+"""Find a cluster, and say in words what went wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+def find_client(client: Any, caller: str) -> Any:
+    """Return the client to use: the argument, or the current one.
+
+    Raises
+    ------
+    ImportError
+        If distributed is not installed.
+    ValueError
+        If there is no client.
+    """
+    try:
+        from distributed import get_client
+    except ImportError as error:
+        raise ImportError(
+            f'skrank.dask.{caller} needs dask: pip install "skrank[dask]".'
+        ) from error
+    if client is not None:
+        return client
+    try:
+        return get_client()
+    except ValueError as error:
+        raise ValueError(
+            f"skrank.dask.{caller} found no cluster. Start one, for example "
+            "`from distributed import Client; client = Client()`, or pass client=."
+        ) from error
+
+
+@contextmanager
+def errors_in_words(caller: str) -> Iterator[None]:
+    """Turn errors of a lost cluster into one that says so."""
+    from distributed import CancelledError
+    from distributed.comm import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise RuntimeError(
+            f"skrank.dask.{caller}: workers died again and again on the same part, as "
+            "they do where memory is too small. Use smaller partitions, float32, or "
+            f"more memory a worker. ({error})"
+        ) from error
+    except (CommClosedError, CancelledError, TimeoutError, OSError) as error:
+        raise RuntimeError(
+            f"skrank.dask.{caller}: the connection to the cluster is lost "
+            f"({type(error).__name__}: {error}). Nothing was stored; start a cluster "
+            "and fit again."
+        ) from error

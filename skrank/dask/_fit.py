@@ -1,0 +1,314 @@
+"""Fit a linear ranker to lists that workers hold."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skrank._data.checks import as_written, check_choice
+from skrank._data.lists import Floats, Indices, Lists
+from skrank._fit.data import FitData
+from skrank._fit.diagnostics import warn_of_cost, warn_of_data
+from skrank.dask._client import errors_in_words, find_client
+from skrank.dask._objective import (
+    DistributedObjective,
+    Shape,
+    make_shard,
+    penalty_on_shards,
+)
+from skrank.dask._parts import Facts, load
+from skrank.dask._sources import Columns, Source, sources
+from skrank.linear_model._base import BaseLinearRanker
+
+
+class Known(NamedTuple):
+    """What the client knows of all parts together.
+
+    Attributes
+    ----------
+    data : FitData
+        Labels, lists and weights of all data, in an order that no partitioning
+        changes; no features.
+    rows : list of ndarray
+        Where the rows of each part stand in this order.
+    lists : list of ndarray
+        Where the lists of each part stand in this order.
+    """
+
+    data: FitData
+    rows: list[Indices]
+    lists: list[Indices]
+
+
+def fit(
+    ranker: Any,
+    data: Any,
+    *,
+    label: str | None = None,
+    group: str | None = None,
+    features: Any = None,
+    weight: str | None = None,
+    client: Any = None,
+    shuffle: Any = "auto",
+) -> Any:
+    r"""Fit a linear ranker to data that dask holds, and return it.
+
+    The objective is a sum over lists: workers hold whole lists and return values and
+    gradients, the client runs the same solver as on one machine. Value and gradient
+    agree with one machine's to rounding (1e-12), so weights agree within what ``tol``
+    allows. Only weights and gradients travel while it runs; before that labels and
+    groups do, about 10 bytes a row.
+
+    Parameters
+    ----------
+    ranker : LinearRanker
+        Any linear ranker of skrank with an exact gradient; it is copied.
+    data : dask DataFrame, tuple of dask arrays, or list of Delayed
+        A frame with columns of labels, groups and features; arrays (X, y, groups) or
+        (X, y, groups, weights) in the same chunks of rows; or delayed parts that
+        compute to such tuples or to data frames.
+    label, group : str, default=None
+        Columns of labels and groups, for frames.
+    features : list of str, default=None
+        Columns of features; None takes all others.
+    weight : str, default=None
+        Column of weights, constant inside a list; None counts lists alike.
+    client : distributed.Client, default=None
+        The cluster; None takes the current one.
+    shuffle : {"auto", True, False}, default="auto"
+        Rows of a list must be in one partition. "auto" looks for lists that are not
+        and, if there are any, shuffles a frame once by a hash of the group; False
+        makes them an error, True shuffles in any case. Arrays and delayed parts are
+        never shuffled.
+
+    Returns
+    -------
+    ranker : LinearRanker
+        Fitted like any other: ``predict``, ``summary`` and export work on it.
+
+    Raises
+    ------
+    ImportError
+        If dask is not installed.
+    TypeError
+        If the ranker is not a linear one of skrank, or ``data`` of another kind.
+    ValueError
+        If there is no cluster, lists are cut and cannot be shuffled, parts differ in
+        their number of features, or whatever ``fit`` on one machine refuses.
+    RuntimeError
+        If the cluster is lost, or a part kills its workers.
+
+    Warns
+    -----
+    UserWarning, ConvergenceWarning
+        As ``fit`` on one machine, once.
+
+    See Also
+    --------
+    predict : Scores of dask collections.
+    evaluate : Means of metrics.
+
+    Notes
+    -----
+    A worker that is lost costs its parts' loading, not the fit: all parts are tasks.
+    Rows of a list keep the order of the file through the shuffle, so that
+    ``ties="order"`` means the same; random ties do not depend on the partitioning.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd  # doctest: +SKIP
+    >>> from distributed import Client
+    >>> from skrank import ListMLERanker
+    >>> import skrank.dask
+    >>> client = Client()  # doctest: +SKIP
+    >>> frame = dd.read_parquet("train")  # doctest: +SKIP
+    >>> ranker = skrank.dask.fit(
+    ...     ListMLERanker(), frame, label="label", group="group"
+    ... )  # doctest: +SKIP
+    """
+    if not isinstance(ranker, BaseLinearRanker):
+        raise TypeError(
+            "ranker must be a linear ranker of skrank, got "
+            f"{type(ranker).__name__}. Fit a pipeline's scaler first, on a sample or "
+            "with dask-ml, and pass its last step."
+        )
+    if getattr(ranker, "inference", "exact") != "exact":
+        raise ValueError(
+            f"inference={ranker.inference!r} draws its gradient, which is not spread "
+            "over workers; use inference='exact'."
+        )
+    check_choice(shuffle, "shuffle", ("auto", True, False))
+    fitted = copy.deepcopy(ranker)
+    fitted._validate_params()
+    fitted._check_settings()
+    client = find_client(client, "fit")
+    name = f"{type(ranker).__name__}.fit"
+    columns = columns_of(data, label, group, features, weight)
+    with errors_in_words("fit"):
+        source = sources(data, columns, client, shuffle)
+        parts, facts = loaded(source, client)
+        known = merged(facts)
+        warn_of_data(name, known.data)
+        loss = fitted._loss()
+        objective = distributed_objective(
+            client, parts, facts, known, loss, fitted.normalize
+        )
+        del parts
+        fitted.alpha_ = (
+            penalty_on_shards(objective) if fitted.alpha == "auto" else fitted.alpha
+        )
+        objective.alpha = fitted.alpha_
+        warn_of_cost(name, objective.data, loss)
+        _set_names(fitted, source, known.data.X.shape[1])
+        try:
+            fitted._fit_objective(name, objective)
+        except BaseException:  # a user's Ctrl-C, too, must leave the workers free
+            client.cancel(objective.shards)
+            raise
+    return fitted
+
+
+def columns_of(
+    data: Any, label: str | None, group: str | None, features: Any, weight: str | None
+) -> Columns:
+    """Return the names of columns; a frame needs those of labels and groups."""
+    if hasattr(data, "map_partitions") and (label is None or group is None):
+        raise ValueError(
+            "a data frame needs label= and group=, the names of two of its columns."
+        )
+    return Columns(label, group or "", list(features or []), weight)
+
+
+def loaded(source: Source, client: Any) -> tuple[list[Any], list[Facts]]:
+    """Return futures of the checked parts, and what the client must know of them."""
+    from dask import delayed
+
+    loading = [delayed(load, nout=2)(raw) for raw in source.parts]
+    parts = client.compute([pair[0] for pair in loading])
+    facts = client.gather(client.compute([pair[1] for pair in loading]))
+    return parts, facts
+
+
+def merged(facts: list[Facts]) -> Known:
+    """Return what the client knows of all parts together.
+
+    Lists stand in the order in which they begin in the data; where the rows of a list
+    are apart and labels are no objects, in the order of their labels: as on one
+    machine.
+    """
+    filled = [one for one in facts if len(one.sizes)]
+    if not filled:
+        raise ValueError("data has no rows.")
+    widths = {one.n_features for one in filled}
+    if len(widths) > 1:
+        raise ValueError(
+            f"parts have {', '.join(map(str, sorted(widths)))} features; all must have "
+            "as many."
+        )
+    _refuse_cut_lists(facts)
+    if len({one.weights is None for one in filled}) > 1:
+        raise ValueError("some parts have weights and others none.")
+    sizes = np.concatenate([one.sizes for one in filled]).astype(np.intp)
+    first = np.concatenate([one.first for one in filled])
+    if all(one.together for one in filled) or any(
+        one.labels.dtype.kind == "O" for one in filled
+    ):
+        order = np.argsort(first, kind="stable")
+    else:
+        labels = np.concatenate([one.labels for one in filled])
+        order = np.argsort(labels, kind="stable")
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    lists = Lists(sizes[order])
+    y: Floats = np.empty(lists.n_rows)
+    weights = None if filled[0].weights is None else np.empty(len(order))
+    rows_of, lists_of, start = [], [], 0
+    for one in facts:
+        at = place[start : start + len(one.sizes)]
+        start += len(one.sizes)
+        own = Lists(one.sizes) if len(one.sizes) else None
+        rows = np.zeros(0, dtype=np.intp)
+        if own is not None:
+            offset = lists.starts[at] - own.starts
+            rows = np.arange(own.n_rows) + own.expand(offset)
+            y[rows] = one.y
+            if weights is not None:
+                weights[at] = one.weights
+        rows_of.append(rows)
+        lists_of.append(at)
+    if weights is not None and weights.max() == 0:
+        raise ValueError("weights are zero for every list.")
+    constant = np.logical_and.reduce([one.constant for one in filled])
+    shape = Shape((lists.n_rows, filled[0].n_features))
+    data = FitData(shape, y, lists, weights=weights, constant=constant)
+    return Known(data, rows_of, lists_of)
+
+
+def _refuse_cut_lists(facts: list[Facts]) -> None:
+    where: dict[Any, int] = {}
+    for number, one in enumerate(facts):
+        for label in one.labels.tolist():
+            if where.setdefault(label, number) != number:
+                raise ValueError(
+                    f"list {as_written(label)} has rows in parts {where[label]} and "
+                    f"{number} (counted from 0). Each list must be in one part."
+                )
+
+
+def distributed_objective(
+    client: Any,
+    parts: list[Any],
+    facts: list[Facts],
+    known: Known,
+    loss: Any,
+    normalize: str | None,
+) -> DistributedObjective:
+    """Return the objective, without a penalty so far, after the labels are checked."""
+    data = known.data
+    checked = loss.check_labels(data.y, data.lists)
+    changed = checked is not data.y
+    extra_start = loss.extra_parameters(checked, data.lists)
+    weights = data.list_weights()
+    total = float(weights.sum())
+    shards, shares = [], []
+    constant = client.scatter(data.constant, broadcast=True, hash=False)
+    for part, rows, at in zip(parts, known.rows, known.lists, strict=True):
+        share = float(weights[at].sum()) / total if len(at) else 0.0
+        if share == 0.0:
+            continue
+        shards.append(
+            client.submit(
+                make_shard,
+                part,
+                constant,
+                checked[rows] if changed else None,
+                None if data.weights is None else weights[at],
+                loss,
+                normalize,
+                extra_start,
+                pure=False,
+            )
+        )
+        shares.append(share)
+    return DistributedObjective(
+        client,
+        shards,
+        np.array(shares),
+        replace(data, y=checked),
+        loss,
+        alpha=0.0,
+        normalize=normalize,
+        extra_start=extra_start,
+    )
+
+
+def _set_names(ranker: Any, source: Source, n_features: int) -> None:
+    """Set what ``validate_data`` sets on one machine."""
+    ranker.n_features_in_ = n_features
+    if source.feature_names is not None:
+        ranker.feature_names_in_ = np.array(source.feature_names, dtype=object)
+    elif hasattr(ranker, "feature_names_in_"):
+        del ranker.feature_names_in_

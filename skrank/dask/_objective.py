@@ -1,0 +1,389 @@
+"""What a ranker minimises, where whole lists are spread over workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skrank._data.lists import Floats, Lists
+from skrank._fit.data import FitData
+from skrank._fit.derivatives import Counts, Derivatives, derivatives, score_range
+from skrank._fit.diagnostics import all_in_order
+from skrank._fit.gram import (
+    LARGEST_GRAM,
+    MULTIPLY,
+    READ,
+    Gram,
+    needs_basis,
+    passes_of_gram,
+    weighted_gram,
+)
+from skrank._fit.objective import LinearObjective, spread_from
+from skrank._fit.penalty import largest_value, moments, penalty_from
+from skrank.dask._parts import Facts, Part
+from skrank.losses.base import Loss
+
+LARGE = 10**5  # parameters from which they are sent to each worker once
+
+
+class Shape(tuple):
+    """Stands for features that lie elsewhere: all that is known is their shape."""
+
+    __slots__ = ()
+    shape = property(lambda self: tuple(self))
+    nbytes = property(lambda self: 8 * self[0] * self[1])
+
+
+class DistributedObjective:
+    r"""The objective of a linear ranker as a sum over parts that workers hold.
+
+    .. math::
+
+        F(w, e) = \sum_k \frac{V_k}{V} F_k(w, e) + \frac{\alpha}{2} \|w\|^2
+
+    with :math:`F_k` the objective of part k without a penalty, :math:`V_k` the sum of
+    the weights of its lists and :math:`V` of all. Parts are summed in a tree that
+    depends on their number alone, so the bits do not depend on the workers.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Runs the tasks.
+    shards : list of Future
+        Objectives of the parts that have a weight, each a LinearObjective of alpha 0.
+    shares : ndarray of shape (n_shards,)
+        :math:`V_k / V`.
+    data : FitData
+        Labels, lists, weights and constant features of all data; no features.
+    loss : Loss
+        The loss.
+    alpha : float
+        Strength of the penalty.
+    normalize : {None, "size", "terms"}
+        What each list's value is divided by.
+    extra_start : ndarray of shape (n_extra,)
+        Start of the loss's own parameters, known from all labels.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        shards: list[Any],
+        shares: Floats,
+        data: FitData,
+        loss: Loss,
+        *,
+        alpha: float,
+        normalize: str | None,
+        extra_start: Floats,
+    ) -> None:
+        self.client, self.shards, self.shares = client, shards, shares
+        self.data, self.loss, self.alpha = data, loss, alpha
+        self.normalize, self.extra_start = normalize, extra_start
+        self.n_features = data.X.shape[1]
+
+    @property
+    def start(self) -> Floats:
+        """Zero weights, and the start of the loss's own parameters."""
+        return np.concatenate((np.zeros(self.n_features), self.extra_start))
+
+    @property
+    def blocks(self) -> list[Any]:
+        """One block of all lists, with what labels alone decide and no features."""
+        lists = self.data.lists
+        prepared = self.loss.prepare(self.data.y, lists)
+        block = SimpleNamespace(
+            prepared=prepared,
+            lists=lists,
+            start=0,
+            stop=max(1, 2**21 // max(8 * self.n_features, 1)),
+            factors=self._factors(prepared),
+        )
+        return [block]
+
+    def _factors(self, prepared: Any) -> Floats:
+        """Return what each list counts in the objective."""
+        weights = self.data.list_weights()
+        shares = weights / weights.max()
+        shares = shares / shares.sum()
+        if self.normalize == "size":
+            return shares / self.data.lists.sizes
+        if self.normalize == "terms":
+            terms = self.loss.n_terms(prepared, self.data.lists)
+            return shares / np.maximum(terms, 1.0)
+        return shares
+
+    def with_loss(self, loss: Loss) -> DistributedObjective:
+        """Return the same objective for a loss that prepares labels the same way."""
+        other = copy(self)
+        other.loss = loss
+        return other
+
+    @contextmanager
+    def running(self) -> Iterator[DistributedObjective]:
+        """Workers see to their own threads."""
+        yield self
+
+    def on_shards(self, function: Callable, *arguments: Any) -> list[Any]:
+        """Return ``function(shard, *arguments)`` of every shard, in their order.
+
+        Shards stay where they are: only arguments and results travel.
+        """
+        sent = tuple(
+            self.client.scatter(argument, broadcast=True, hash=False)
+            if isinstance(argument, np.ndarray) and argument.size > LARGE
+            else argument
+            for argument in arguments
+        )
+        tasks = [
+            self.client.submit(function, shard, *sent, pure=False)
+            for shard in self.shards
+        ]
+        return self.client.gather(tasks)
+
+    def summed(self, function: Callable, *arguments: Any) -> tuple[Any, ...]:
+        """Return the weighted sums of what a function returns of every shard."""
+        results = self.on_shards(function, *arguments)
+        weighted = [
+            tuple(share * part for part in result)
+            for share, result in zip(self.shares, results, strict=True)
+        ]
+        return _tree_sum(weighted)
+
+    def __call__(self, parameters: Floats) -> tuple[float, Floats]:
+        """Return the value at ``[coef, extra]`` and the gradient there."""
+        value, gradient = self.summed(_value_and_gradient, parameters, self.loss)
+        coef = parameters[: self.n_features]
+        pull = self.alpha * coef
+        gradient[: self.n_features] += pull
+        return float(value) + 0.5 * float(pull @ coef), gradient
+
+    def ranges(self, *, sampled: bool = True) -> Floats:
+        """Return the sum over shards of mean ranges of features inside a list."""
+        results = self.on_shards(_ranges, sampled)
+        return _tree_sum([(part,) for part in results])[0]
+
+    def spread(self) -> Floats:
+        """Return the mean range of each feature inside a list, for the solver."""
+        return spread_from(self.ranges())
+
+    def rounding(self, parameters: Floats) -> Floats:
+        """Return a bound on what rounding alone adds to each entry of the gradient."""
+        (total,) = self.summed(_rounding, parameters, self.loss)
+        total[: self.n_features] += (
+            64.0
+            * np.finfo(np.float64).eps
+            * self.alpha
+            * np.abs(parameters[: self.n_features])
+        )
+        return total
+
+    def remade(self, data: FitData, loss: Loss) -> DistributedObjective:
+        """Return an objective of the same settings for another loss."""
+        other = self.with_loss(loss)
+        other.extra_start = loss.extra_parameters(data.y, data.lists)
+        other.shards = [
+            self.client.submit(_remade, shard, loss, other.extra_start, pure=False)
+            for shard in self.shards
+        ]
+        return other
+
+
+def make_shard(
+    part: Part,
+    constant: Any,
+    y: Any,
+    weights: Any,
+    loss: Loss,
+    normalize: str | None,
+    extra_start: Floats,
+) -> LinearObjective:
+    """Return the objective of a part, without a penalty.
+
+    ``y`` replaces the part's labels where the loss changed them (ties broken at
+    random).
+    """
+    assert part.lists is not None
+    labels = part.y if y is None else y
+    data = FitData(part.X, labels, part.lists, weights=weights, constant=constant)
+    shard = LinearObjective(data, loss, alpha=0.0, normalize=normalize)
+    shard.extra_start = extra_start
+    return shard
+
+
+def _value_and_gradient(
+    shard: LinearObjective, parameters: Floats, loss: Loss
+) -> tuple[float, Floats]:
+    with shard.with_loss(loss).running() as objective:
+        return objective(parameters)
+
+
+def _ranges(shard: LinearObjective, sampled: bool) -> Floats:
+    return shard.ranges(sampled=sampled)
+
+
+def _rounding(shard: LinearObjective, parameters: Floats, loss: Loss) -> tuple[Floats]:
+    return (shard.with_loss(loss).rounding(parameters),)
+
+
+def _remade(shard: LinearObjective, loss: Loss, extra_start: Floats) -> LinearObjective:
+    other = shard.remade(shard.data, loss)
+    other.extra_start = extra_start
+    return other
+
+
+@all_in_order.register
+def _all_in_order(objective: DistributedObjective, coef: Floats) -> bool:
+    """Tell whether the scores of some weights put every pair of rows in order."""
+    return all(objective.on_shards(_shard_in_order, coef))
+
+
+def _shard_in_order(shard: LinearObjective, coef: Floats) -> bool:
+    lists: Lists = shard.data.lists
+    if not np.any(lists.max(shard.data.y) > lists.min(shard.data.y)):
+        return True
+    return all_in_order(shard, coef)
+
+
+@passes_of_gram.register
+def _passes_of_gram(objective: DistributedObjective) -> float:
+    """Return about how many evaluations take as long as to whiten once."""
+    free = _n_free(objective)
+    n_rows = objective.data.lists.n_rows
+    stored = max(n_rows * objective.n_features, 1)
+    if free**2 > max(LARGEST_GRAM, stored):
+        return np.inf
+    return MULTIPLY * (n_rows * free**2 + free**3) / (stored * READ)
+
+
+@needs_basis.register
+def _needs_basis(objective: DistributedObjective) -> bool:
+    """Rows that outgrow a machine outnumber features."""
+    return False
+
+
+@weighted_gram.register
+def _weighted_gram(
+    objective: DistributedObjective, parameters: Floats, basis: Any = None
+) -> Gram:
+    """Return the sums over all shards."""
+    gram, cross, extra = objective.summed(_shard_gram, parameters, objective.loss)
+    constant = objective.data.constant
+    free = (
+        np.arange(objective.n_features)
+        if constant is None
+        else np.flatnonzero(~constant)
+    )
+    return Gram(free, None, gram, cross, extra)
+
+
+def _shard_gram(
+    shard: LinearObjective, parameters: Floats, loss: Loss
+) -> tuple[Floats, Floats, Floats]:
+    with shard.with_loss(loss).running() as objective:
+        sums = weighted_gram(objective, parameters)
+    return sums.gram, sums.cross, sums.extra
+
+
+@derivatives.register
+def _derivatives(
+    objective: DistributedObjective, parameters: Floats, clusters: Any = None
+) -> Derivatives:
+    """Return the first and second derivatives, summed over shards."""
+    if clusters is not None:
+        raise ValueError("clusters of lists are not known on Dask; leave them out.")
+    results = objective.on_shards(_shard_derivatives, parameters, objective.loss)
+    # Lists count by their share of all; the meat has squares of what they count.
+    weighted = [
+        (
+            share * one.gradient,
+            share * one.hessian,
+            share**2 * one.meat,
+            one.gram,
+            one.counts.n_lists,
+            one.counts.of_parameters,
+        )
+        for share, one in zip(objective.shares, results, strict=True)
+    ]
+    gradient, hessian, meat, gram, n_lists, informing = _tree_sum(weighted)
+    p = objective.n_features
+    gradient[:p] += objective.alpha * parameters[:p]
+    counts = Counts(int(n_lists), int(n_lists), informing)
+    return Derivatives(gradient, hessian, meat, gram, counts)
+
+
+def _shard_derivatives(
+    shard: LinearObjective, parameters: Floats, loss: Loss
+) -> Derivatives:
+    with shard.with_loss(loss).running() as objective:
+        return derivatives(objective, parameters)
+
+
+@score_range.register
+def _score_range(objective: DistributedObjective, coef: Floats) -> float:
+    """Return the largest range of ``X @ coef`` inside a list."""
+    return max(objective.on_shards(score_range, coef), default=0.0)
+
+
+def penalty_on_shards(objective: DistributedObjective) -> float:
+    """Return the strength of the penalty by rule, from sums over shards."""
+    unit = max(objective.on_shards(_largest), default=0.0)
+
+    def moments_in(unit: float) -> tuple[float, Floats]:
+        return _tree_sum(objective.on_shards(_moments, unit))
+
+    return penalty_from(objective.data, unit, moments_in)
+
+
+def _largest(shard: LinearObjective) -> float:
+    return largest_value(shard.data)
+
+
+def _moments(shard: LinearObjective, unit: float) -> tuple[float, Floats]:
+    return moments(shard.data, unit)
+
+
+def _n_free(objective: DistributedObjective) -> int:
+    constant = objective.data.constant
+    return objective.n_features - (0 if constant is None else int(constant.sum()))
+
+
+def _tree_sum(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return sums of tuples in a tree that depends on how many there are."""
+    while len(parts) > 1:
+        pairs = [
+            tuple(a + b for a, b in zip(left, right, strict=True))
+            for left, right in zip(parts[::2], parts[1::2], strict=False)
+        ]
+        parts = pairs + ([parts[-1]] if len(parts) % 2 else [])
+    return parts[0]
+
+
+def register_sizes() -> None:
+    """Tell dask how large shards and parts are, so that it does not move them."""
+    from dask.sizeof import sizeof
+
+    def of_features(X: Any) -> int:
+        if X is None:
+            return 0
+        if sparse.issparse(X):
+            return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+        return int(X.nbytes)
+
+    @sizeof.register(LinearObjective)
+    def _of_shard(shard: LinearObjective) -> int:
+        return of_features(shard.data.X) + 16 * shard.data.lists.n_rows
+
+    @sizeof.register(Part)
+    def _of_part(part: Part) -> int:
+        return of_features(part.X) + part.y.nbytes
+
+    @sizeof.register(Facts)
+    def _of_facts(facts: Facts) -> int:
+        return facts.y.nbytes + 32 * len(facts.sizes)

@@ -1,0 +1,74 @@
+"""Standard errors of a fit whose lists workers hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skrank._data.checks import check_choice
+from skrank._probability.summary import summarize_objective
+from skrank.dask._client import errors_in_words, find_client
+from skrank.dask._fit import columns_of, distributed_objective, loaded, merged
+from skrank.dask._sources import sources
+
+
+def summary(
+    ranker: Any,
+    data: Any,
+    *,
+    label: str | None = None,
+    group: str | None = None,
+    features: Any = None,
+    weight: str | None = None,
+    covariance: str = "clustered",
+    confidence: float = 0.95,
+    client: Any = None,
+    shuffle: Any = "auto",
+) -> Any:
+    """Return the coefficients with standard errors, on the data of the fit.
+
+    Second derivatives and the gradients of lists are added up where the lists are.
+
+    Parameters
+    ----------
+    ranker : LinearRanker
+        Fitted, by :func:`skrank.dask.fit` or on one machine.
+    data, label, group, features, weight, client, shuffle
+        The data of the fit, as for :func:`skrank.dask.fit`.
+    covariance : {"clustered", "model"}, default="clustered"
+        Which standard errors z, p values and intervals use.
+    confidence : float, default=0.95
+        Coverage of the intervals.
+
+    Returns
+    -------
+    summary : skrank.inspection.FitSummary
+        As the ranker's own ``summary`` returns it.
+
+    Raises
+    ------
+    ValueError
+        If the ranker's loss is no model of probabilities, or the data are not whole
+        lists.
+
+    Examples
+    --------
+    >>> from skrank.dask import summary
+    >>> print(summary(ranker, frame, label="label", group="group"))  # doctest: +SKIP
+    """
+    client = find_client(client, "summary")
+    check_choice(shuffle, "shuffle", ("auto", True, False))
+    loss = ranker._loss()
+    if loss.model is None:
+        raise ValueError(
+            f"{type(ranker).__name__} has no summary: {loss.why_no_likelihood()}"
+        )
+    columns = columns_of(data, label, group, features, weight)
+    with errors_in_words("summary"):
+        parts, facts = loaded(sources(data, columns, client, shuffle), client)
+        objective = distributed_objective(
+            client, parts, facts, merged(facts), loss, ranker.normalize
+        )
+        objective.alpha = ranker.alpha_
+        return summarize_objective(
+            ranker, objective, covariance=covariance, confidence=confidence
+        )
