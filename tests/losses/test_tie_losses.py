@@ -213,7 +213,8 @@ def test_long_lists_take_memory_for_rows_only(loss, scale):
     tracemalloc.stop()
     assert np.isfinite(values).all()
     assert abs(gradient.sum()) <= 1e-9
-    assert peak <= 8 * 8 * n_rows
+    # Boxes hold some 50 numbers a row; one a pair would be 1,500.
+    assert peak <= 60 * 8 * n_rows
 
 
 @both
