@@ -14,8 +14,8 @@ from skrank.datasets import make_ranking
 from skrank.inspection import ListsDisplay, describe_lists
 
 # %%
-# Data with three faults: a feature that was made from the label, a file sorted by
-# label, and lists that occur twice.
+# Data with four faults: a feature that was made from the label, another in other units,
+# a file sorted by label, and lists that occur twice.
 X, y, groups = make_ranking(80, n_features=6, random_state=0)
 X[:, 2] = y + 0.01 * X[:, 2]
 X[:, 4] *= 1000

@@ -16,14 +16,11 @@ from skrank.inspection._coefficient_display import CoefficientDisplay
 from skrank.inspection._comparison_display import RankerComparisonDisplay
 from skrank.inspection._contribution_display import ContributionDisplay
 from skrank.inspection._description import ListsDescription, describe_lists
-from skrank.inspection._explanation import (
-    PairExplanation,
-    ScoreExplanation,
-    explain_scores,
-)
+from skrank.inspection._explanation import ScoreExplanation, explain_scores
 from skrank.inspection._findings import Finding
 from skrank.inspection._lists_display import ListsDisplay
 from skrank.inspection._metric_display import MetricAtKDisplay
+from skrank.inspection._pair_explanation import PairExplanation
 from skrank.inspection._path_display import RegularizationPathDisplay
 from skrank.inspection._stage_display import StageProbaDisplay
 from skrank.inspection._summarize import summarize

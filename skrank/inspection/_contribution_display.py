@@ -19,11 +19,8 @@ from skrank.inspection._drawing import (
     new_axes,
     wrapped_names,
 )
-from skrank.inspection._explanation import (
-    PairExplanation,
-    ScoreExplanation,
-    explain_scores,
-)
+from skrank.inspection._explanation import ScoreExplanation, explain_scores
+from skrank.inspection._pair_explanation import PairExplanation
 
 FEW_CELLS = 150  # so many can have their numbers written in
 

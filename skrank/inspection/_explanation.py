@@ -16,6 +16,7 @@ from skrank._data.html import Table, number_text, page_html, paragraph_html, tab
 from skrank._data.lists import Floats, Lists
 from skrank._data.ranks import ranks_in_order
 from skrank.inspection._models import row_labels, transformed
+from skrank.inspection._pair_explanation import PairExplanation
 
 PRINTED = 12  # rows on a page
 REASONS = 3  # features named a row
@@ -229,88 +230,6 @@ class ScoreExplanation:
         table = self._table(all_features=few)
         table = table._replace(n_text=2, caption="Contributions to scores")
         return page_html(table_html(table), paragraph_html(self._more()))
-
-
-@dataclass(frozen=True, eq=False)
-class PairExplanation:
-    """Why one row is ranked above another: the difference of scores by feature.
-
-    Attributes
-    ----------
-    first, second : hashable
-        Labels of the two rows.
-    contributions : ndarray of shape (n_features,)
-        What each feature adds to the difference, in units of score.
-    difference : float
-        Score of the first row minus that of the second: the sum of contributions.
-    feature_names : list of str
-        Names of the features.
-
-    Examples
-    --------
-    >>> from skrank import ListMLERanker
-    >>> from skrank.inspection import explain_scores
-    >>> X, y = [[2.0, 1.0], [1.0, 3.0], [0.0, 2.0]], [2, 1, 0]
-    >>> ranker = ListMLERanker().fit(X, y, [7, 7, 7])
-    >>> print(explain_scores(ranker, X, [7, 7, 7]).why(0, 1))
-    row 0 above row 1 by 2.59
-      x0  +2.153
-      x1  +0.4372
-    """
-
-    first: Any
-    second: Any
-    contributions: Floats
-    difference: float
-    feature_names: list[str]
-
-    def to_frame(self) -> Any:
-        """Return contributions to the difference as a pandas frame, largest first.
-
-        Returns
-        -------
-        frame : DataFrame
-            Indexed by feature, with the column "contribution".
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        import pandas as pd
-
-        order = self._order()
-        index = pd.Index([self.feature_names[j] for j in order], name="feature")
-        return pd.DataFrame({"contribution": self.contributions[order]}, index=index)
-
-    def _order(self) -> NDArray[np.intp]:
-        """Return the features by the size of their contribution, largest first."""
-        return np.argsort(-np.abs(self.contributions), kind="stable")
-
-    def _title(self) -> str:
-        where = "above" if self.difference >= 0 else "below"
-        size = number_text(abs(self.difference))
-        return f"row {self.first} {where} row {self.second} by {size}"
-
-    def _rows(self) -> list[tuple[str, str]]:
-        """Return names and contributions of the features that differ."""
-        return [
-            (self.feature_names[j], f"{self.contributions[j]:+.4g}")
-            for j in self._order()
-            if self.contributions[j]
-        ]
-
-    def __str__(self) -> str:
-        rows = self._rows()
-        width = max((len(name) for name, _ in rows), default=0)
-        lines = [f"  {name.ljust(width)}  {value}" for name, value in rows]
-        return "\n".join([self._title(), *lines])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        table = Table(("feature", "adds"), self._rows(), 1, self._title().capitalize())
-        return page_html(table_html(table))
 
 
 @takes_groups
