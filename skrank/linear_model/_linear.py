@@ -22,6 +22,10 @@ class LinearRanker(BaseLinearRanker):
     lists is the precision of the normal prior of which this is the mode. There is
     no intercept: only differences of scores inside a list matter.
 
+    Where the loss is a likelihood, as its ``model`` says, the ranker has ``summary``
+    and the probabilities of that model: ``LinearRanker(ListMLE())`` tells what
+    :class:`ListMLERanker` tells.
+
     Parameters
     ----------
     loss : Loss, default=None

@@ -191,7 +191,7 @@ class ListMLE(Loss):
         levels = Levels(y, lists)
         place = np.arange(lists.n_rows) - lists.expand(lists.starts)
         counted = place < (self.top_k or lists.n_rows)
-        # The pick of a level's last row is told by the labels, of the others not.
+        # Labels decide the pick of a level's last row; the order of rows the others.
         by_labels = np.zeros(lists.n_rows, dtype=bool)
         by_labels[levels.starts[1:] - 1] = True
         share = np.mean(~by_labels[counted])
