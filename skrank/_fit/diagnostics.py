@@ -26,7 +26,7 @@ FEW_FEATURES = 50  # whose second derivatives cost less than any fit
 LARGEST_BLOCK_BYTES = 2**24  # as float64, of which second derivatives hold copies
 LARGE_SCORE = 3.0  # range inside a list, which weights that grow for ever reach first
 FAR_OUT = 20.0  # beyond any margin, and logistic slopes are no rounding yet
-FEW_ITERATIONS = 3  # after which it is well to look at all values
+FEW_ITERATIONS, LITTLE = 4, 0.02  # and a share of the objective: a fit that ended soon
 LARGE_RATIO = 1e6  # of ranges of features
 FALLS = 1e-2  # share of the objective that a change of scores should lower, if it can
 INVOLVED = 1e-2  # share of the largest part in a direction
@@ -98,7 +98,11 @@ def warn_if_stuck(name: str, objective: LinearObjective, solution: Solution) -> 
     the others is rounding, so that the solver ends where it began and reports success.
     """
     start = solution.value_at_zero
-    ranges = objective.ranges(sampled=solution.n_iter > FEW_ITERATIONS)
+    # All values are looked at, which takes some evaluations, only after a short fit.
+    is_short = solution.n_iter <= FEW_ITERATIONS and (
+        start - solution.value <= LITTLE * abs(start)
+    )
+    ranges = objective.ranges(sampled=not is_short)
     known = (ranges > 0) & np.isfinite(ranges)
     if np.isnan(start) or not known.any():
         return

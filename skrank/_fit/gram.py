@@ -231,7 +231,9 @@ def _block_gram(rows: Any, weights: Floats, block: Block) -> Floats:
     means = _means(rows * weights[:, np.newaxis], total, block)
     scaled = rows - lists.expand(means)
     scaled *= np.sqrt(weights)[:, np.newaxis]
-    return scaled.T @ scaled
+    # A Gram matrix that is not finite is not used to whiten.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return scaled.T @ scaled
 
 
 def _in_extra(

@@ -13,6 +13,9 @@ from skrank._fit.objective import LinearObjective
 from skrank._fit.search import LAST_DIGITS, Point, Search, not_finite
 
 __all__ = ["LAST_DIGITS", "Point", "Solution", "minimize_lbfgs"]
+# Share of the decrease that is far below the digits of the objective: where a search is
+# stuck so near, there is nothing to warn of, whatever tol asks for.
+NOTHING_LEFT = 1e-20
 
 
 class Solution(NamedTuple):
@@ -149,7 +152,7 @@ def _solution(search: Search) -> Solution:
             raise ValueError(not_finite(search.name, where))
     problem = None
     if search.reason == "limit" or (
-        search.reason == "stuck" and not _is_rounding(search)
+        search.reason == "stuck" and share > NOTHING_LEFT and not _is_rounding(search)
     ):
         problem = _problem(search, share)
     return Solution(

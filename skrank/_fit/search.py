@@ -181,7 +181,7 @@ class Search:
         self.held = self.is_rounding_beside_extra(slope)
         if self.held:
             slope[: len(slope) - len(self.objective.extra_start)] = 0.0
-        length = float(np.linalg.norm(slope))
+        length = _norm(slope)
         if not length > 0.0:
             self.reason = "stuck"
             return
@@ -320,11 +320,11 @@ class Search:
             first = self.coordinates.slope(self.zero.gradient)
             largest = float(np.max(np.abs(slope), initial=0.0))
             return largest / (float(np.max(np.abs(first), initial=0.0)) or 1.0)
-        length = float(np.linalg.norm(slope))
+        length = _norm(slope)
         if self.decrease() > LAST_DIGITS * abs(self.zero.value):
             whole = np.sqrt(2.0 * self.decrease())
         else:
-            whole = np.linalg.norm(self.coordinates.slope(self.zero.gradient))
+            whole = _norm(self.coordinates.slope(self.zero.gradient))
         return length / float(whole) if whole > 0.0 else length
 
     def is_done(self) -> bool:
@@ -363,3 +363,9 @@ def not_finite(name: str, where: str) -> str:
         "small that sums over them overflow or vanish: scale X, for example with "
         "StandardScaler. With a loss of your own, see that it returns numbers."
     )
+
+
+def _norm(slope: Floats) -> float:
+    """Return the length of a vector, infinite where squares overflow."""
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(slope))

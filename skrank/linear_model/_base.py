@@ -124,14 +124,16 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            If the solver stops early.
+            If the solver stops early, or values of very different size keep it from
+            learning.
         UserWarning
             If the fit will take long or much memory, said before it starts; if lists
             or features cannot rank (of some features among others not in
-            the parts of a cross-validation), or scores underflow; if ``alpha`` is 0
-            and no finite weights are best, since all pairs are in order, or some are
-            in a direction that puts none out of order. Such directions are looked for
-            where features are at most 50 or fewer than iterations.
+            the parts of a cross-validation), all rows of each list are tied, or scores
+            underflow; if ``alpha`` is 0 and no finite weights are best, since all pairs
+            are in order, or some are in a direction that puts none out of order. Such
+            directions are looked for where features are at most 50 or fewer than
+            iterations.
         """
         self._check_settings()
         name = f"{type(self).__name__}.fit"

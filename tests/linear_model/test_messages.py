@@ -88,6 +88,15 @@ def test_one_huge_value_is_never_a_silent_success(ranker):
     assert any(column.search(str(warning.message)) for warning in caught)
 
 
+def test_one_huge_value_among_many_rows_is_found_wherever_it_is():
+    rng = np.random.default_rng(0)
+    X, groups = rng.standard_normal((60_000, 10)), np.repeat(np.arange(6000), 10)
+    y = np.digitize(X[:, 0] + rng.standard_normal(60_000), [-1, 0, 1])
+    X[44_444, 3] = 1e200
+    with pytest.warns(ConvergenceWarning, match=r"column 3 reaches .*e\+\d\d\d times"):
+        RankNetRanker().fit(X, y, groups)
+
+
 def test_an_ordinary_feature_of_other_units_is_no_reason_to_warn(data):
     X, y, groups = data
     plain = ListMLERanker(alpha=0).fit(X, y, groups)

