@@ -1,0 +1,104 @@
+"""How few evaluations fits to real data take, and how near they end."""
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from skrank._data.grouping import group_rows
+from skrank._fit.data import FitData
+from skrank._fit.derivatives import derivatives
+from skrank._fit.features import constant_features
+from skrank._fit.lbfgs import LAST_DIGITS, minimize_lbfgs
+from skrank._fit.objective import LinearObjective
+from skrank.datasets import load_letor
+from skrank.losses import (
+    Davidson,
+    ListMLE,
+    ListNet,
+    RankNet,
+    RankRegression,
+    RankSVM,
+    RaoKupper,
+)
+
+LOSSES = [
+    (ListMLE(), None),
+    (ListMLE("breslow"), None),
+    (ListMLE("marginal"), None),
+    (ListNet(), None),
+    (RankNet(), "size"),
+    (RankSVM(), "size"),
+    (RankRegression(), "size"),
+    (Davidson(), "size"),
+    (RaoKupper(), "size"),
+]
+FILES = {
+    "MQ2008": [f"mq2008/S{number}.txt.gz" for number in range(1, 6)],
+    "LightGBM": ["lightgbm_lambdarank/train.txt.gz"],
+    "MSLR": ["mslr_web10k_fold1_train5k/train.5k.txt.gz"],
+}
+# Most evaluations, but for squared hinges on raw scales.
+MOST = {"MQ2008": 20, "LightGBM": 20, "MSLR raw": 40, "MSLR standardised": 40}
+MOST_RAW_HINGE = 50
+
+
+@pytest.fixture(scope="module")
+def loaded(shared):
+    """Return a function that returns X, y and lists of a data set, read once."""
+    known = {}
+
+    def load(name):
+        if name not in known:
+            paths = [shared / "data" / path for path in FILES[name.split()[0]]]
+            parts = [load_letor(path) for path in paths]
+            X, y, groups = (np.concatenate(part) for part in zip(*parts, strict=True))
+            if name.endswith("standardised"):
+                X = StandardScaler().fit_transform(X)
+            grouping = group_rows(groups, len(y))
+            if grouping.rows is not None:
+                X = X[grouping.rows]
+            y, lists = grouping.gather(y.astype(float)), grouping.lists
+            constant = constant_features(X, lists)
+            known[name] = FitData(X, y, lists, constant=constant)
+        return known[name]
+
+    return load
+
+
+@pytest.mark.parametrize("name", MOST)
+@pytest.mark.parametrize(("loss", "normalize"), LOSSES, ids=str)
+@pytest.mark.parametrize("alpha", [0.1, 1e-4])
+def test_fits_stop_by_themselves_after_few_evaluations(
+    loaded, name, loss, normalize, alpha
+):
+    objective = LinearObjective(loaded(name), loss, alpha=alpha, normalize=normalize)
+    found = minimize_lbfgs(
+        objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=1000
+    )
+    assert found.problem is None
+    is_raw_hinge = name == "MSLR raw" and isinstance(loss, RankSVM)
+    assert found.n_evaluations <= (MOST_RAW_HINGE if is_raw_hinge else MOST[name])
+
+
+@pytest.mark.parametrize("name", ["MQ2008", "MSLR raw"])
+@pytest.mark.parametrize(("loss", "normalize"), LOSSES[3:], ids=str)
+def test_fits_end_where_newton_finds_nothing_lower(loaded, name, loss, normalize):
+    objective = LinearObjective(loaded(name), loss, alpha=1e-2, normalize=normalize)
+    found = minimize_lbfgs(
+        objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=1000
+    )
+    second = derivatives(objective, found.parameters)
+    p = objective.n_features
+    hessian = second.hessian + np.diag(
+        np.where(np.arange(len(second.gradient)) < p, 1e-2, 0.0)
+    )
+    unit = 1.0 / np.sqrt(np.diag(hessian))
+    step = (
+        unit
+        * np.linalg.lstsq(
+            hessian * unit * unit[:, np.newaxis], unit * second.gradient, rcond=1e-14
+        )[0]
+    )
+    step[:p][objective.data.constant] = 0.0
+    below = found.value - objective(found.parameters - step)[0]
+    assert below < 1e-9
