@@ -1,0 +1,175 @@
+"""How many evaluations of the objective fits take, and what stands beside them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+from yardstick import report
+
+from skrank import with_groups
+from skrank._fit.lbfgs import LAST_DIGITS, minimize_lbfgs
+from skrank._fit.objective import LinearObjective
+from skrank.datasets import load_letor
+from skrank.linear_model import (
+    DavidsonRanker,
+    ListMLERanker,
+    ListNetRanker,
+    RankNetRanker,
+    RankRegressionRanker,
+    RankSVMRanker,
+    RaoKupperRanker,
+)
+from skrank.metrics import make_ranking_scorer
+from skrank.model_selection import QueryKFold, RankerCV
+
+# Public data that are not ours to give away: SKRANK_SHARED names their folder.
+SHARED = Path(os.environ.get("SKRANK_SHARED", Path(__file__).parents[2] / "shared"))
+FILES = {
+    "MQ2008": [f"mq2008/S{number}.txt.gz" for number in range(1, 6)],
+    "LightGBM's example": ["lightgbm_lambdarank/train.txt.gz"],
+    "MSLR, 5,000 rows": ["mslr_web10k_fold1_train5k/train.5k.txt.gz"],
+}
+ALPHAS = [0.1, 0.01, 1e-3, 1e-4]
+RANKERS = [
+    (ListMLERanker(), {}),
+    (ListMLERanker("breslow"), {}),
+    (ListMLERanker("marginal"), {}),
+    (ListNetRanker(), {}),
+    (RankNetRanker(), {}),
+    (RankSVMRanker(), {"MSLR, 5,000 rows, raw": 50}),
+    (RankRegressionRanker(), {}),
+    (DavidsonRanker(), {}),
+    (RaoKupperRanker(), {}),
+]
+N_FITS = 200  # of 500 x 20, whose median counts
+
+
+def load(name):
+    """Return X, y and groups of a data set."""
+    parts = [load_letor(SHARED / "data" / path) for path in FILES[name]]
+    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+
+def data_sets():
+    """Yield the name of each data set that is there, its most evaluations, its data."""
+    for name, most in zip(FILES, [20, 20, 40], strict=True):
+        if not (SHARED / "data" / FILES[name][0]).exists():
+            print(f"{name} is not there: {SHARED / 'data'}", file=sys.stderr)
+            continue
+        X, y, groups = load(name)
+        if "MSLR" in name:
+            yield f"{name}, raw", most, (X, y, groups)
+            X = StandardScaler().fit_transform(X)
+            name += ", standardised"
+        yield name, most, (X, y, groups)
+
+
+def solved(ranker, data):
+    """Return the solution, with all that it took."""
+    X, y, groups = data
+    checked = ranker._fit_data(X, y, groups, None)
+    ranker.alpha_ = ranker.alpha
+    objective = ranker._objective(checked, ranker._loss())
+    with objective.running():
+        return minimize_lbfgs(
+            objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=1000
+        )
+
+
+def counts():
+    """Return rows: most evaluations of each ranker over all penalties, and Grams."""
+    found = []
+    for name, most, data in data_sets():
+        n_grams = []
+        for ranker, more in RANKERS:
+            numbers = []
+            for alpha in ALPHAS:
+                solution = solved(ranker.set_params(alpha=alpha), data)
+                numbers.append(solution.n_evaluations)
+                n_grams.append(solution.n_whitenings)
+                if solution.problem is not None:
+                    numbers.append(np.inf)
+            ranker.set_params(alpha=0.1)
+            target = more.get(name, most)
+            found.append((f"{name}, {ranker}, evaluations", max(numbers), target))
+        found.append((f"{name}, Gram matrices a fit, at most", max(n_grams), None))
+    return found
+
+
+def small_fits():
+    """Return a row: milliseconds of CPU that a fit of 500 x 20 takes, one thread."""
+    rng = np.random.default_rng(0)
+    X, groups = rng.standard_normal((500, 20)), np.repeat(np.arange(50), 10)
+    y = rng.integers(0, 3, 500)
+    times = []
+    for _ in range(N_FITS):
+        start = time.process_time()
+        ListMLERanker().fit(X, y, groups)
+        times.append(time.process_time() - start)
+    return [("a fit of 500 x 20, ms", 1000 * float(np.median(times)), 2.5)]
+
+
+def jittered(n_copies=2, seed=0):
+    """Return standardised copies of MSLR rows with noise of a tenth of each feature.
+
+    Each copy has lists of its own: 10,000 x 136.
+    """
+    X, y, groups = load("MSLR, 5,000 rows")
+    X = StandardScaler().fit_transform(X)
+    rng = np.random.default_rng(seed)
+    copies = [X + 0.1 * rng.standard_normal(X.shape) for _ in range(n_copies)]
+    names = [groups + number * (groups.max() + 1) for number in range(n_copies)]
+    return np.vstack(copies), np.tile(y, n_copies), np.concatenate(names)
+
+
+def paths():
+    """Return rows: evaluations of RankerCV, 5 folds and 10 penalties, and its time."""
+    if not (SHARED / "data" / FILES["MSLR, 5,000 rows"][0]).exists():
+        return []
+    X, y, groups = jittered()
+    alphas = np.logspace(-4, 1, 10)
+    calls = []
+    evaluate = LinearObjective.__call__
+
+    def counted(self, parameters):
+        calls.append(1)
+        return evaluate(self, parameters)
+
+    LinearObjective.__call__ = counted
+    found = []
+    try:
+        for ranker in (ListMLERanker(), RankNetRanker()):
+            calls.clear()
+            start = time.process_time()
+            RankerCV(ranker, alphas, cv=QueryKFold(5)).fit(X, y, groups)
+            taken, n_calls = time.process_time() - start, len(calls)
+            calls.clear()
+            start = time.process_time()
+            GridSearchCV(
+                ranker,
+                {"alpha": alphas},
+                cv=QueryKFold(5),
+                scoring=make_ranking_scorer("ndcg@10"),
+            ).fit(X, with_groups(y, groups))
+            grid = time.process_time() - start
+            name = f"RankerCV({ranker})"
+            found.append((f"{name}, evaluations", n_calls, 500))
+            found.append((f"{name}, time over GridSearchCV's", taken / grid, None))
+    finally:
+        LinearObjective.__call__ = evaluate
+    return found
+
+
+def rows():
+    """Return (name, number, target or None) of each measurement."""
+    return counts() + small_fits() + paths()
+
+
+if __name__ == "__main__":
+    sys.exit(report(rows()))
