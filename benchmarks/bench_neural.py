@@ -32,9 +32,9 @@ N_ROWS = 8000  # of the tables of growth
 ONE_NETWORK = {"n_networks": 1, "early_stopping": False, "random_state": 0}
 SEEDS = range(5)
 SCORERS = {
-    "MLPRanker(ListMLE)": MLPRanker(),
-    "MLPRanker(RankNet)": MLPRanker(RankNet()),
-    "MLPRanker(PMOP)": MLPRanker(PMOP()),
+    "MLPRanker(ListMLE())": MLPRanker(ListMLE()),
+    "MLPRanker(RankNet())": MLPRanker(RankNet()),
+    "MLPRanker(PMOP())": MLPRanker(PMOP()),
 }
 ARRANGERS = {
     "STARanker": STARanker(),
@@ -65,18 +65,19 @@ def simulated():
                 for drawn in (seed, 1000 + seed)
             )
             best = test.worth(test.y)
-            seen = (test.X, test.groups, test.history, test.profile)
+            lists_of_test = (test.X, test.groups, test.history, test.profile)
             for name, ranker in {**SCORERS, **ARRANGERS, **HISTORIES}.items():
-                ranker.set_params(max_epochs=40, random_state=seed)
+                ranker.set_params(**ONE_NETWORK, max_epochs=40, batch_size=32)
+                ranker.set_params(random_state=seed)
                 ranker.fit(train.X, train.y, train.groups, train.history, train.profile)
-                share = test.worth(ranker.predict(*seen)) / best
+                share = test.worth(ranker.predict(*lists_of_test)) / best
                 shares.setdefault(name, []).append(share)
             linear = ListMLERanker(alpha=0.01).fit(train.X, train.y, train.groups)
             share = test.worth(linear.predict(test.X)) / best
             shares.setdefault("ListMLERanker", []).append(share)
             share = test.worth(test.appeal) / best
             shares.setdefault("sorted by true appeal", []).append(share)
-        base = np.array(shares["MLPRanker(ListMLE)"])
+        base = np.array(shares["MLPRanker(ListMLE())"])
         for name, values in shares.items():
             gain = np.array(values) - base
             error = gain.std(ddof=1) / np.sqrt(len(gain))
@@ -93,7 +94,8 @@ def real(files, test):
         "ListMLERanker": Linear(ListMLERanker()),
         "RankNetRanker('gain')": Linear(),
     }
-    for name, ranker in {**linear, **SCORERS, **ARRANGERS, **TARGETS}.items():
+    neural = {"MLPRanker()": MLPRanker(), **SCORERS, **ARRANGERS, **TARGETS}
+    for name, ranker in {**linear, **neural}.items():
         if name not in linear:
             ranker.set_params(random_state=0)
         if name.endswith("M)"):
@@ -157,7 +159,6 @@ LEARNERS = {
     "RankNetRanker('gain'), linear": Linear,
     "LightGBM": Trees,
     "MLPRanker()": lambda: MLPRanker(random_state=0),
-    "STARanker()": lambda: STARanker(random_state=0),
 }
 
 
@@ -380,12 +381,12 @@ if __name__ == "__main__":
     parser.add_argument("what", choices=["simulated", "real", "speed", "curve"])
     parser.add_argument("files", nargs="*")
     parser.add_argument("--test")
-    asked = parser.parse_args()
-    if asked.what == "simulated":
+    options = parser.parse_args()
+    if options.what == "simulated":
         simulated()
-    elif asked.what == "curve":
-        curves(asked.files, asked.test)
-    elif asked.what == "speed":
+    elif options.what == "curve":
+        curves(options.files, options.test)
+    elif options.what == "speed":
         speed()
     else:
-        real(asked.files, asked.test)
+        real(options.files, options.test)

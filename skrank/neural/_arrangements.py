@@ -44,13 +44,13 @@ def place_drawn(
 
 
 def scores_by_place(
-    seen: NewLists, ranks: Indices, batches: Batches
+    new: NewLists, ranks: Indices, batches: Batches
 ) -> Iterator[tuple[Any, Floats]]:
     """Yield the label of each list and its scores (n, n) by place and row.
 
     Batches hold one list each; a row that was placed before has -inf.
     """
-    lists = seen.lists
+    lists = new.lists
     order = np.argsort(ranks + lists.expand(lists.starts))
     order -= lists.expand(lists.starts)
     for numbers, batch, networks in batches:
@@ -60,12 +60,12 @@ def scores_by_place(
         table = order_scores(encoded_by(networks, batch), places, "previous")[0]
         here = slice(lists.offsets[number], lists.offsets[number + 1])
         by_row = table.cpu().numpy()[:, ranks[here] - 1]
-        if seen.first is not None:
-            by_row = by_row[:, seen.first[here] - here.start]
+        if new.first is not None:
+            by_row = by_row[:, new.first[here] - here.start]
         place = np.arange(1, len(by_row) + 1)
         by_row[place[:, None] > ranks[here]] = -np.inf
-        row_order = np.argsort(seen.grouping.rows[here])
-        yield seen.grouping.labels[number], by_row[:, row_order]
+        row_order = np.argsort(new.grouping.rows[here])
+        yield new.grouping.labels[number], by_row[:, row_order]
 
 
 def strict_order(y: Floats, grouping: Grouping) -> Indices:

@@ -172,8 +172,8 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
             self._inputs = ListInputs(
                 name, self.standardize == "list", self.history_encoder is not None
             ).fit(X, grouping, history, profile)
-        given = X, grouping, history, profile
-        tables = self._inputs.tables(*given, torch.float32, device)
+        arguments = X, grouping, history, profile
+        tables = self._inputs.tables(*arguments, torch.float32, device)
         weights = np.ones(grouping.lists.n_lists) if weights is None else weights
         data = LabelledLists(tables, grouping.lists, y, weights / weights.mean())
         rng = check_random_state(self.random_state)
@@ -204,7 +204,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         return self.networks_
 
     def _network(self, head):
-        """Return the encoder for tables of the widths seen in fit, and the head."""
+        """Return the encoder for tables of the widths that fit had, and the head."""
         inputs = self._inputs
         encoder = Encoder(
             inputs.candidates.n_columns,
@@ -259,13 +259,13 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         ValueError
             If groups are missing, or the data are not as in ``fit``.
         """
-        seen = self._new_lists(X, groups, history, profile, "predict")
-        scores = np.empty(seen.lists.n_rows)
-        with self._predicting(seen) as batches:
+        new = self._new_lists(X, groups, history, profile, "predict")
+        scores = np.empty(new.lists.n_rows)
+        with self._predicting(new) as batches:
             for numbers, batch, networks in batches:
                 padded = self._predict(networks, batch)
-                place_rows(scores, padded, batch, seen.lists, numbers)
-        return seen.grouping.scatter(self._finish(scores, seen.first))
+                place_rows(scores, padded, batch, new.lists, numbers)
+        return new.grouping.scatter(self._finish(scores, new.first))
 
     @takes_groups
     def score(
@@ -317,16 +317,16 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         return NewLists(grouping, tables, first, device)
 
     @contextmanager
-    def _predicting(self, seen, most_rows=MOST_ROWS):
+    def _predicting(self, new, most_rows=MOST_ROWS):
         """Give an iterator over list numbers, their batch and the networks."""
         networks = [
-            copy.deepcopy(network).double().to(seen.device).eval()
+            copy.deepcopy(network).double().to(new.device).eval()
             for network in self.networks_
         ]
-        sizes = seen.lists.sizes
+        sizes = new.lists.sizes
         parts = bounded_parts(np.arange(len(sizes)), sizes, most_rows)
-        with own_settings(seen.device, self.n_jobs, training=False):
-            yield ((part, seen.tables.batch(part), networks) for part in parts)
+        with own_settings(new.device, self.n_jobs, training=False):
+            yield ((part, new.tables.batch(part), networks) for part in parts)
 
     @property
     def network_(self):

@@ -26,9 +26,9 @@ class CompiledLoss(torch.autograd.Function):
         ctx: Any, scores: Tensor, extra: Tensor, loss: Loss, prepared: Any, lists: Lists
     ) -> Tensor:
         """Return the value of each list."""
-        given = (_numbers(extra),) if len(extra) else ()
-        result = loss.value_and_gradient(_numbers(scores), prepared, lists, *given)
-        in_extra = result[2] if given else np.zeros((lists.n_lists, 0))
+        own = (_numbers(extra),) if len(extra) else ()
+        result = loss.value_and_gradient(_numbers(scores), prepared, lists, *own)
+        in_extra = result[2] if own else np.zeros((lists.n_lists, 0))
         ctx.lists = lists
         ctx.save_for_backward(scores.new_tensor(result[1]), extra.new_tensor(in_extra))
         return scores.new_tensor(result[0])

@@ -33,15 +33,15 @@ def find_device(device: str | torch.device) -> torch.device:
     if isinstance(device, str) and device == "auto":
         return torch.device(available_devices()[-1])
     try:
-        asked = torch.device(device)
-        torch.ones(1, dtype=torch.float32, device=asked).item()
+        wanted = torch.device(device)
+        torch.ones(1, dtype=torch.float32, device=wanted).item()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
             f"device={str(device)!r} cannot be used here ({reason}). Available: "
             f"{', '.join(available_devices())}. Use one of these, or device='auto'."
         ) from error
-    return asked
+    return wanted
 
 
 def available_devices() -> list[str]:

@@ -39,8 +39,8 @@ class ListInputs:
     ) -> ListInputs:
         """Learn means and deviations of columns."""
         self.candidates.fit(grouping.gather(X), grouping.lists.sizes)
-        for kind, given in (("history", history), ("profile", profile)):
-            rows = self._rows(kind, given, grouping)
+        for kind, data in (("history", history), ("profile", profile)):
+            rows = self._rows(kind, data, grouping)
             if rows is not None:
                 setattr(self, kind, Standardizer(kind, by_list=False).fit(*rows))
         return self
@@ -79,17 +79,17 @@ class ListInputs:
         return ListTables(Ragged(candidates, sizes, dtype, device), browsed, profiles)
 
     def _rows(
-        self, kind: str, given: Any, grouping: Grouping
+        self, kind: str, data: Any, grouping: Grouping
     ) -> tuple[Floats, Indices] | None:
         """Return what lists have besides candidates, and how many rows of it each."""
-        if given is not None and not isinstance(given, ListData):
+        if data is not None and not isinstance(data, ListData):
             raise TypeError(
-                f"{kind} must be a skrank.neural.ListData, got {type(given).__name__}: "
+                f"{kind} must be a skrank.neural.ListData, got {type(data).__name__}: "
                 "scikit-learn's tools would cut other containers by row."
             )
-        if given is None or (kind == "history" and not self.reads_history):
+        if data is None or (kind == "history" and not self.reads_history):
             return None
-        rows, sizes = given.gather(grouping.labels, kind)
+        rows, sizes = data.gather(grouping.labels, kind)
         if kind == "profile" and not np.all(sizes == 1):
             label = grouping.labels[np.argmax(sizes != 1)]
             raise ValueError(

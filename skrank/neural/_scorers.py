@@ -79,8 +79,8 @@ class OwnScorer(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Return scores (n_lists, longest)."""
-        given = {"valid": batch.valid} if self.takes_valid else {}
-        scores = self.module(batch.candidates, **given)
+        options = {"valid": batch.valid} if self.takes_valid else {}
+        scores = self.module(batch.candidates, **options)
         shape = batch.valid.shape
         if scores.shape == (*shape, 1):
             return scores[..., 0]

@@ -253,16 +253,16 @@ class STARanker(NeuralRanker):
         ValueError
             If groups are missing, or the data are not as in ``fit``.
         """
-        seen = self._new_lists(X, groups, history, profile, "arrange")
-        ranks = np.empty(seen.lists.n_rows, dtype=np.intp)
-        with self._predicting(seen) as batches:
-            place_best(ranks, seen.lists, batches)
-        ranks = share_ranks(ranks, seen.first)
-        by_row = seen.grouping.scatter(ranks)
+        new = self._new_lists(X, groups, history, profile, "arrange")
+        ranks = np.empty(new.lists.n_rows, dtype=np.intp)
+        with self._predicting(new) as batches:
+            place_best(ranks, new.lists, batches)
+        ranks = share_ranks(ranks, new.first)
+        by_row = new.grouping.scatter(ranks)
         if not return_scores:
             return by_row
-        with self._predicting(seen, most_rows=1) as batches:  # list by list
-            return by_row, dict(scores_by_place(seen, ranks, batches))
+        with self._predicting(new, most_rows=1) as batches:  # list by list
+            return by_row, dict(scores_by_place(new, ranks, batches))
 
     @takes_groups
     def sample_arrangements(
@@ -309,15 +309,15 @@ class STARanker(NeuralRanker):
         """
         check_count(n_samples, "n_samples")
         method = "sample_arrangements"
-        seen = self._new_lists(X, groups, history, profile, method)
+        new = self._new_lists(X, groups, history, profile, method)
         rng = check_random_state(random_state)
-        generator = torch.Generator(seen.device)
+        generator = torch.Generator(new.device)
         generator.manual_seed(int(rng.randint(np.iinfo(np.int32).max)))
-        ranks = np.empty((n_samples, seen.lists.n_rows), dtype=np.intp)
+        ranks = np.empty((n_samples, new.lists.n_rows), dtype=np.intp)
         most = max(MOST_ROWS // n_samples, 1)
-        with self._predicting(seen, most_rows=most) as batches:
-            place_drawn(ranks, seen.lists, batches, generator)
-        return seen.grouping.scatter(ranks.T).T
+        with self._predicting(new, most_rows=most) as batches:
+            place_drawn(ranks, new.lists, batches, generator)
+        return new.grouping.scatter(ranks.T).T
 
     @takes_groups
     def log_likelihood(
@@ -368,15 +368,15 @@ class STARanker(NeuralRanker):
         check_choice(average, "average", ("sum", "mean", None))
         y_column = finite_column(y, "y")
         groups = find_groups(y, groups, f"{type(self).__name__}.log_likelihood")
-        seen = self._new_lists(X, groups, history, profile, "log_likelihood")
-        order = strict_order(y_column, seen.grouping)
-        values = np.empty(seen.lists.n_lists)
-        with self._predicting(seen) as batches:
-            for numbers, loss in order_losses(order, seen.lists, batches):
+        new = self._new_lists(X, groups, history, profile, "log_likelihood")
+        order = strict_order(y_column, new.grouping)
+        values = np.empty(new.lists.n_lists)
+        with self._predicting(new) as batches:
+            for numbers, loss in order_losses(order, new.lists, batches):
                 values[numbers] = -loss
-        weights = list_weights(sample_weight, seen.grouping)
+        weights = list_weights(sample_weight, new.grouping)
         if average is None:
-            by_label = seen.grouping.label_order()
+            by_label = new.grouping.label_order()
             return values if by_label is None else values[by_label]
         if average == "mean":
             return float(np.average(values, weights=weights))
