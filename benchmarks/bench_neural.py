@@ -45,8 +45,8 @@ HISTORIES = {
     "STARanker, history_encoder='mlp' (-PS)": STARanker(history_encoder="mlp"),
     "STARanker, history_encoder=None": STARanker(history_encoder=None),
 }
+# target=PositionBased() has the best order by label, as the default.
 TARGETS = {
-    "STARanker, target=PositionBased() (+PBM)": STARanker(target=PositionBased()),
     "STARanker, target=UserBrowsing() (+UBM)": STARanker(target=UserBrowsing()),
 }
 
