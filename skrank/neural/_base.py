@@ -317,14 +317,16 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         return NewLists(grouping, tables, first, device)
 
     @contextmanager
-    def _predicting(self, new, most_rows=MOST_ROWS):
+    def _predicting(self, new, most_rows=MOST_ROWS, most_pairs=np.inf):
         """Give an iterator over list numbers, their batch and the networks."""
         networks = [
             copy.deepcopy(network).double().to(new.device).eval()
             for network in self.networks_
         ]
         sizes = new.lists.sizes
-        parts = bounded_parts(np.arange(len(sizes)), sizes, most_rows)
+        parts = bounded_parts(
+            np.arange(len(sizes)), sizes, most_rows=most_rows, most_pairs=most_pairs
+        )
         with own_settings(new.device, self.n_jobs, training=False):
             yield ((part, new.tables.batch(part), networks) for part in parts)
 

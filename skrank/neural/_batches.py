@@ -186,18 +186,22 @@ def drawn_batches(
 
 
 def bounded_parts(
-    numbers: Indices, sizes: Indices, most_rows: float = np.inf
+    numbers: Indices,
+    sizes: Indices,
+    *,
+    most_rows: float = np.inf,
+    most_pairs: float = MOST_PAIRS,
 ) -> Iterator[Indices]:
     """Yield lists in parts that fit in memory, the longest first.
 
-    A part has at most MOST_PAIRS pairs of candidates and ``most_rows`` rows, padding
-    included, or is a single list.
+    A part has at most so many pairs of candidates and rows, padding included, or is a
+    single list.
     """
     by_size = numbers[np.argsort(-sizes[numbers], kind="stable")]
     first = 0
     while first < len(by_size):
         longest = int(sizes[by_size[first]])
-        most = min(MOST_PAIRS // longest**2, most_rows // longest)
+        most = min(most_pairs / longest**2, most_rows / longest, len(by_size))
         last = first + max(int(most), 1)
         yield by_size[first:last]
         first = last

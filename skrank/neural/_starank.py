@@ -24,7 +24,7 @@ from skrank.neural._arrangements import (
 )
 from skrank.neural._arranger import Arranger
 from skrank.neural._base import NeuralRanker
-from skrank.neural._batches import MOST_ROWS
+from skrank.neural._batches import MOST_PAIRS, MOST_ROWS
 from skrank.neural._copies import share_ranks
 from skrank.neural._decoding import arrange
 from skrank.neural._fitting import hidden_sizes
@@ -371,7 +371,7 @@ class STARanker(NeuralRanker):
         new = self._new_lists(X, groups, history, profile, "log_likelihood")
         order = strict_order(y_column, new.grouping)
         values = np.empty(new.lists.n_lists)
-        with self._predicting(new) as batches:
+        with self._predicting(new, most_pairs=MOST_PAIRS) as batches:
             for numbers, loss in order_losses(order, new.lists, batches):
                 values[numbers] = -loss
         weights = list_weights(sample_weight, new.grouping)

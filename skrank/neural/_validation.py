@@ -102,7 +102,7 @@ class Validation:
         network.eval()
         scores = np.empty(self.lists.n_rows)
         sizes = self.lists.sizes
-        for part in bounded_parts(np.arange(len(sizes)), sizes, MOST_ROWS):
+        for part in bounded_parts(np.arange(len(sizes)), sizes, most_rows=MOST_ROWS):
             batch = self.data.tables.batch(self.numbers[part])
             padded = self.ranker._predict([network], batch)
             place_rows(scores, padded, batch, self.lists, part)
