@@ -45,7 +45,7 @@ HISTORIES = {
     "STARanker, history_encoder='mlp' (-PS)": STARanker(history_encoder="mlp"),
     "STARanker, history_encoder=None": STARanker(history_encoder=None),
 }
-# target=PositionBased() has the best order by label, as the default.
+# target=PositionBased() has the best order by label but behind the tenth rank.
 TARGETS = {
     "STARanker, target=UserBrowsing() (+UBM)": STARanker(target=UserBrowsing()),
 }
