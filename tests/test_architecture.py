@@ -48,7 +48,6 @@ LONGEST_FILE = {".py": 400, ".pyx": 600, ".pxd": 600}
 LONGEST_FUNCTION = {".py": 60, ".pyx": 100, ".pxd": 100}
 # What is longer still, and how long it is; to be mended, never to be added to.
 LONG_FILES = {
-    "inspection/_explanation.py": 428,
     "interop/_boosters.py": 470,
 }
 LONG_FUNCTIONS = {

@@ -16,8 +16,8 @@ CLICKS = ["click_score", "best_order", "simulate_clicks"]
 MODELS = ["PositionBased", "Cascade", "DynamicBayesian", "UserBrowsing"]
 ITEMS = ["from_orderings", "from_rankings", "from_pairs", "ItemRows"]
 EXPORTS = ["to_elasticsearch", "to_solr", "to_sql", "to_onnx", "linear_formula"]
-RUNS = ["from_run", "read_run", "read_qrels", "to_run"]
-RESULTS = ["FitSummary", "TopKProba", "PairProba", "ListPairProba", "ExpectedLevel"]
+RUNS = ["from_run", "read_run", "read_qrels", "to_run", "write_run", "write_qrels"]
+DASK = ["fit", "predict", "evaluate", "summary", "letor_to_parquet"]
 
 RELATED = {
     # skrank
@@ -115,6 +115,7 @@ RELATED = {
     "ExpectedLevel": ["PMOPRanker"],
     # interop, export
     "BoosterRanker": ["as_ranker", "FusionRanker"],
+    "make_booster_objective": ["as_ranker", "Loss"],
     "as_ranker": ["BoosterRanker", "compare_rankers"],
     **{name: ITEMS for name in ("from_best_worst", "from_pair_counts", "ItemWorths")},
     **{name: ITEMS for name in (*ITEMS, "read_preflib")},
@@ -124,6 +125,7 @@ RELATED = {
     "RunRows": ["from_run"],
     **{name: RUNS for name in RUNS},
     **{name: EXPORTS for name in (*EXPORTS, "LinearFormula", "smallest_offset")},
+    **{name: DASK for name in DASK},
     # data, neural
     "load_letor": ["load_mode_choice", "make_ranking", "describe_lists"],
     "load_mode_choice": ["load_letor", "make_ranking"],
