@@ -1,19 +1,7 @@
 """Sums over pairs of rows, by halves of the labels and boxes of scores."""
 
+from skrank._kernels._pair_models cimport Model, Sums
 from skrank._kernels._products cimport Product
-
-
-cdef struct Model:  # of a pair, as in paired_ties
-    double scale  # c
-    double win  # k
-    double square  # l, 0 or 1
-    double tie  # t, or negative where tied rows are no pair
-
-
-cdef struct Sums:
-    double value
-    double wins  # k r / f over pairs with different labels
-    double ties  # 1 / f over tied pairs
 
 
 cdef struct Tables:  # a matrix for each offset of two boxes, from ``first`` on

@@ -24,89 +24,30 @@ itself. See doc/math/losses.md, section "Pairs by boxes".
 
 import numpy as np
 
-from libc.math cimport ceil, exp, floor, fmax, log, log1p
+from libc.math cimport exp, floor, log
 
-from skrank._kernels._products cimport STRIP, open_product, rescale, take_log, widest
-from skrank._kernels._products cimport Product
+from skrank._kernels._chebyshev cimport N_TERMS, add_moments, apply, bilinear
+from skrank._kernels._chebyshev cimport evaluate, series
+from skrank._kernels._pair_models cimport (
+    COST,
+    CURVATURE,
+    SHARE,
+    SLOPE,
+    Kind,
+    Model,
+    of_pair,
+    plain_strip,
+    reach,
+)
+from skrank._kernels._products cimport STRIP, open_product, take_log, widest
 from skrank._kernels._sorting cimport Row, sort_rows
 
 cdef enum:
-    N_TERMS = 20  # of the series in one score
     FEWEST = 4  # rows of a box that has moments
     MANY_PAIRS = 250  # of two boxes: from here on moments are cheaper
     EXPENSIVE_PAIRS_A_ROW = 16  # up to which all pairs are cheaper if each needs exp
 cdef double CELL = 128.0  # width, of which exp is a number
-cdef double NOTHING = 39.0  # exp(-39) is below 1e-17
 
-cdef enum Kind:
-    COST
-    SLOPE
-    SHARE
-    CURVATURE
-
-
-# What a pair costs, as a function of r = exp(-c d).
-
-cdef inline double of_pair(
-    const Model* model, Kind kind, bint tied, double r
-) noexcept nogil:
-    """Return the cost of a pair, its slope in log r, its share or its curvature."""
-    cdef double k = model.win, l = model.square, t = model.tie, f
-    if tied:
-        f = r + 1.0 / r + t
-        if kind == COST:
-            return log(f)
-        if kind == SLOPE:
-            return (r - 1.0 / r) / f
-        return 1.0 / f if kind == SHARE else (4.0 + t * (r + 1.0 / r)) / (f * f)
-    f = 1.0 + r * (k + l * r)
-    if kind == COST:
-        return log1p(r * (k + l * r))
-    if kind == SLOPE:
-        return r * (k + 2.0 * l * r) / f
-    return k * r / f if kind == SHARE else r * (k + l * r * (4.0 + k * r)) / (f * f)
-
-
-cdef Py_ssize_t reach(const Model* model, bint tied, bint better) noexcept nogil:
-    """Return the largest offset of boxes at which a pair is no line nor 0.
-
-    Of a better row above a worse one, or the other way.
-    """
-    cdef double gap = log(model.tie) if tied else log(model.win)
-    if not tied and not better and model.square == 0.0:
-        gap = -gap
-    gap = (NOTHING + fmax(gap, 0.0)) / model.scale
-    return <Py_ssize_t> ceil(0.5 * gap) + 1 if gap < 1e6 else 500_000
-
-
-cdef object series(double[:, ::1] transform, const Model* model, Kind kind, bint tied,
-                   Py_ssize_t first, Py_ssize_t last):
-    """Return the coefficients C of each offset of two boxes, (n_offsets, k, l)."""
-    cdef Py_ssize_t n = N_TERMS, offset, i, j
-    values_array = np.empty((last - first + 1, n, n))
-    cdef double[:, :, ::1] values = values_array
-    nodes_array = np.cos(np.pi * (np.arange(n) + 0.5) / n)
-    cdef double[::1] nodes = nodes_array
-    for offset in range(first, last + 1):
-        for i in range(n):
-            for j in range(n):
-                values[offset - first, i, j] = of_pair(
-                    model, kind, tied,
-                    exp(-model.scale * (2.0 * offset + nodes[i] - nodes[j])),
-                )
-    basis = np.asarray(transform)
-    return np.ascontiguousarray(basis @ values_array @ basis.T)
-
-
-cdef object transform_matrix():
-    """Return the matrix from values at the nodes to coefficients."""
-    n = N_TERMS
-    matrix = np.cos(np.pi * np.outer(np.arange(n), np.arange(n) + 0.5) / n) * (2.0 / n)
-    matrix[0] /= 2.0
-    return matrix
-
-
-TRANSFORM = transform_matrix()
 kept = {}  # the tables of RankNet, which has no parameter
 
 
@@ -126,82 +67,6 @@ cdef double pairs_a_row(
 
 
 
-# Chebyshev series over rows of a box, strip by strip for vectors.
-
-cdef void add_moments(
-    const double* t, const double* weights, Py_ssize_t n, double* moments
-) noexcept nogil:
-    """Add sum_i weight_i T_k(t_i) for each k; no weights stand for 1."""
-    cdef double[STRIP] now, before
-    cdef double x, a, b
-    cdef Py_ssize_t start = 0, count, j, k
-    while start < n:
-        count = min(n - start, STRIP)
-        for j in range(count):
-            before[j] = 1.0 if weights == NULL else weights[start + j]
-            now[j] = before[j] * t[start + j]
-        if count & 1:
-            before[count] = now[count] = 0.0
-        for k in range(N_TERMS):
-            a = b = 0.0
-            for j in range(0, count, 2):
-                a += before[j]
-                b += before[j + 1]
-            moments[k] += a + b
-            for j in range(count):
-                x = (t[start + j] + t[start + j]) * now[j] - before[j]
-                before[j] = now[j]
-                now[j] = x
-        start += count
-
-
-cdef void evaluate(
-    const double* terms, const double* t, Py_ssize_t n, double* out
-) noexcept nogil:
-    """Fill in sum_k terms_k T_k(t) of at most STRIP rows, by Clenshaw's recurrence."""
-    cdef double[STRIP] above
-    cdef double x
-    cdef Py_ssize_t j, k
-    for j in range(n):
-        out[j] = above[j] = 0.0
-    for k in range(N_TERMS - 1, 0, -1):
-        for j in range(n):
-            x = terms[k] + ((t[j] + t[j]) * out[j] - above[j])
-            above[j] = out[j]
-            out[j] = x
-    for j in range(n):
-        out[j] = terms[0] + (t[j] * out[j] - above[j])
-
-
-cdef inline void apply(
-    const double* matrix, const double* moments, double* out
-) noexcept nogil:
-    """Add a matrix times moments, the matrix being transposed in memory."""
-    cdef Py_ssize_t k, l
-    cdef double[N_TERMS] total
-    for k in range(N_TERMS):
-        total[k] = 0.0
-    for l in range(N_TERMS):
-        for k in range(N_TERMS):
-            total[k] += matrix[l * N_TERMS + k] * moments[l]
-    for k in range(N_TERMS):
-        out[k] += total[k]
-
-
-cdef inline double bilinear(
-    const double* matrix, const double* left, const double* right
-) noexcept nogil:
-    cdef double[N_TERMS] product
-    cdef double total = 0.0
-    cdef Py_ssize_t k
-    for k in range(N_TERMS):
-        product[k] = 0.0
-    apply(matrix, right, product)
-    for k in range(N_TERMS):
-        total += left[k] * product[k]
-    return total
-
-
 cdef class BoxedPairs:
     """Pairs of one list after another, of up to ``longest`` rows, by boxes.
 
@@ -211,15 +76,8 @@ cdef class BoxedPairs:
     """
 
     def __cinit__(
-        self,
-        Py_ssize_t longest,
-        double span,
-        double scale,
-        double win,
-        double square,
-        double tie,
-        bint curved,
-        bint weighted,
+        self, Py_ssize_t longest, double span, double scale, double win,
+        double square, double tie, bint curved, bint weighted,
         double most_pairs_a_row,
     ):
         cdef Py_ssize_t n_slots = longest // FEWEST + 2
@@ -270,7 +128,7 @@ cdef class BoxedPairs:
             if simple and not self.curved:
                 kinds.remove(SHARE)
             for kind in kinds:
-                terms = series(TRANSFORM, model, kind, tied, tables.first, tables.last)
+                terms = series(model, kind, tied, tables.first, tables.last)
                 if kind == SLOPE or kind == CURVATURE:
                     found.append(terms)
                 found.append(np.ascontiguousarray(terms.swapaxes(1, 2)))
@@ -290,13 +148,8 @@ cdef class BoxedPairs:
         return tables
 
     cdef bint visit(
-        self,
-        const double* s,
-        const double* v,
-        const Py_ssize_t* starts,
-        Py_ssize_t n_levels,
-        const double* gains,
-        double* out,
+        self, const double* s, const double* v, const Py_ssize_t* starts,
+        Py_ssize_t n_levels, const double* gains, double* out,
     ) noexcept nogil:
         """Add all pairs of a list but those of the ``leaves``, which are left to do.
 
@@ -342,11 +195,7 @@ cdef class BoxedPairs:
         )
 
     cdef void divide(
-        self,
-        Py_ssize_t first,
-        Py_ssize_t last,
-        Py_ssize_t* rows,
-        Py_ssize_t* spare,
+        self, Py_ssize_t first, Py_ssize_t last, Py_ssize_t* rows, Py_ssize_t* spare,
     ) noexcept nogil:
         """Add the pairs of some levels, whose rows come lowest score first."""
         cdef Py_ssize_t begin = self.starts[first] - self.starts[0]
@@ -498,13 +347,8 @@ cdef class BoxedPairs:
                 self.add_line(worse, b, better, 0, low, False)
 
     cdef void add_line(
-        self,
-        Side* side,
-        Py_ssize_t box,
-        Side* other,
-        Py_ssize_t first,
-        Py_ssize_t last,
-        bint with_cost,
+        self, Side* side, Py_ssize_t box, Side* other, Py_ssize_t first,
+        Py_ssize_t last, bint with_cost,
     ) noexcept nogil:
         """Add pairs of a box with boxes so far that the better row is far below.
 
@@ -538,16 +382,16 @@ cdef class BoxedPairs:
         """
         cdef Side* side = &self.better
         cdef Sums before = self.sums
-        cdef double reach = self.tie_tables.last, n = side.n, above, below
+        cdef double furthest = self.tie_tables.last, n = side.n, above, below
         cdef Py_ssize_t a, low = 0, high = 0, i
         self.sums.value = self.sums.ties = 0.0
         open_product(&self.product, self.largest_log(True))
         for a in range(side.n_boxes):
-            while 0.5 * (side.centre[a] - side.centre[low]) > reach:
+            while 0.5 * (side.centre[a] - side.centre[low]) > furthest:
                 low += 1
             while (
                 high < side.n_boxes
-                and 0.5 * (side.centre[high] - side.centre[a]) <= reach
+                and 0.5 * (side.centre[high] - side.centre[a]) <= furthest
             ):
                 high += 1
             self.meet(side, a, side, low, high, True)
@@ -577,12 +421,7 @@ cdef class BoxedPairs:
         )
 
     cdef void meet(
-        self,
-        Side* one,
-        Py_ssize_t a,
-        Side* other,
-        Py_ssize_t first,
-        Py_ssize_t last,
+        self, Side* one, Py_ssize_t a, Side* other, Py_ssize_t first, Py_ssize_t last,
         bint tied,
     ) noexcept nogil:
         """Add the pairs of a box with some others, each in the way that is cheaper."""
@@ -634,12 +473,7 @@ cdef class BoxedPairs:
                 self.sums.wins += value
 
     cdef void pair_up(
-        self,
-        Side* one,
-        Py_ssize_t a,
-        Side* other,
-        Py_ssize_t first,
-        Py_ssize_t last,
+        self, Side* one, Py_ssize_t a, Side* other, Py_ssize_t first, Py_ssize_t last,
         bint tied,
     ) noexcept nogil:
         """Add the pairs of a box with some others one by one.
@@ -751,68 +585,6 @@ cdef class BoxedPairs:
             sign = 1.0
         for i in range(side.n):
             self.out[side.rows[i]] += sign * side.total[i]
-
-
-cdef double plain_strip(
-    const Model* model,
-    bint tied,
-    double inverse,
-    const double* e,
-    double* totals,  # of the other rows; NULL for none
-    Py_ssize_t n,
-    Product* product,
-    double* shares,
-) noexcept nogil:
-    """Add a row's pairs with a strip of others; return the sum of its slopes.
-
-    Element by element first, then sums in two lanes, as in ``paired_ties``.
-    """
-    cdef double[STRIP] slopes, factors, parts
-    cdef double k = model.win, l = model.square, t = model.tie, r, f, y
-    cdef double total_a = 0.0, total_b = 0.0, share_a = 0.0, share_b = 0.0
-    cdef double product_a, product_b
-    cdef Py_ssize_t j, stop
-    if tied:
-        for j in range(n):
-            r = inverse * e[j]
-            y = 1.0 / r
-            f = r + y + t
-            factors[j] = f
-            parts[j] = 1.0 / f
-            slopes[j] = (r - y) / f
-    else:
-        for j in range(n):
-            r = inverse * e[j]
-            f = 1.0 + r * (k + l * r)
-            factors[j] = f
-            r = r / f
-            parts[j] = k * r
-            slopes[j] = r * (k + 2.0 * l * inverse * e[j])
-    if totals != NULL:
-        for j in range(n):
-            totals[j] += slopes[j]
-    if n & 1:
-        slopes[n] = parts[n] = 0.0
-        factors[n] = 1.0
-    for j in range(0, n, 2):
-        total_a += slopes[j]
-        total_b += slopes[j + 1]
-        share_a += parts[j]
-        share_b += parts[j + 1]
-    j = 0
-    while j < n:
-        stop = min(j + (product.room & ~1), n)
-        if product.used + stop - j > product.room:
-            rescale(product)
-        product.used += stop - j
-        product_a = product_b = 1.0
-        while j < stop:
-            product_a *= factors[j]
-            product_b *= factors[j + 1]
-            j += 2
-        product.fraction *= product_a * product_b
-    shares[0] += share_a + share_b
-    return total_a + total_b
 
 
 cdef inline double centre_of(double score) noexcept nogil:

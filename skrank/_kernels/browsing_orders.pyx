@@ -179,6 +179,33 @@ cdef inline void change(
         move_row(order, i, j)
 
 
+cdef void fill_behind(
+    const double* attraction,
+    const double* utility,
+    const double* rank_weight,
+    const double* table,
+    Py_ssize_t width,
+    Py_ssize_t first,
+    Py_ssize_t last,
+    double* behind,
+) noexcept nogil:
+    """Fill in what ranks from ``first`` to ``last`` add for each state before them."""
+    cdef const double* row
+    cdef double gain, clicked
+    cdef Py_ssize_t i, d
+    memset(behind, 0, width * sizeof(double))
+    for i in range(last - 1, first - 1, -1):
+        row = table + min(i, width - 1) * width
+        gain = rank_weight[i] * utility[i] + behind[1]
+        clicked = attraction[i] * row[0]
+        behind[0] = clicked * gain + (1.0 - clicked) * behind[0]
+        for d in range(1, width):
+            clicked = attraction[i] * row[d]
+            behind[d] = clicked * gain + (1.0 - clicked) * behind[
+                min(d + 1, width - 1)
+            ]
+
+
 def browsing_search(
     const double[::1] attraction not None,
     const double[::1] utility not None,
@@ -215,7 +242,6 @@ def browsing_search(
     cdef Py_ssize_t list_number, start, n, k, m, i, j, d, from_i, from_j, low
     cdef bint swap, from_swap
     cdef double best, gain, clicked, found
-    cdef const double* row
     check_length("attraction", attraction.shape[0], shape.n_rows, "row")
     check_length("utility", utility.shape[0], shape.n_rows, "row")
     check_length("table", table.shape[1], width, "rank in each row")
@@ -239,17 +265,10 @@ def browsing_search(
             k = min(n, rank_weight.shape[0])
             m = min(n, SEARCHED)
             order = &all_rows[start]
-            memset(behind, 0, width * sizeof(double))
-            for i in range(k - 1, m - 1, -1):
-                row = &table[min(i, width - 1), 0]
-                gain = rank_weight[i] * utility[start + i] + behind[1]
-                clicked = attraction[start + i] * row[0]
-                behind[0] = clicked * gain + (1.0 - clicked) * behind[0]
-                for d in range(1, width):
-                    clicked = attraction[start + i] * row[d]
-                    behind[d] = clicked * gain + (1.0 - clicked) * behind[
-                        min(d + 1, width - 1)
-                    ]
+            fill_behind(
+                &attraction[start], &utility[start], &rank_weight[0], &table[0, 0],
+                width, m, k, behind,
+            )
             memset(q, 0, width * sizeof(double))
             q[0] = 1.0
             worth[0] = 0.0

@@ -83,7 +83,7 @@ cdef double _one_list(
     cdef Py_ssize_t end_of_stages = level_starts[first_level + n_stages]
     cdef Py_ssize_t i, k, l, start, stop, d
     cdef double high, low, total, below, level_sum, factor, share, inverse, all_, own
-    cdef double value = 0.0, product = 1.0, before = 0.0, weight = 1.0
+    cdef double value = 0.0, product = 1.0, weight = 1.0
     # Logs are taken of products of factors that share a weight.
     cdef double weight_of_product = 1.0
     cdef Py_ssize_t n_factors = 0, longest_product
@@ -164,7 +164,29 @@ cdef double _one_list(
         terms[2 * k + 1] = own
         below = total
     value += weight_of_product * log(product)
-    # From the best level down: what earlier stages add to each row's gradient.
+    _fill_gradient(
+        order, level_starts, first_level, last_level, n_stages, weights, e, terms,
+        gradient,
+    )
+    return value
+
+
+cdef void _fill_gradient(
+    const Py_ssize_t[::1] order,
+    const Py_ssize_t[::1] level_starts,
+    Py_ssize_t first_level,
+    Py_ssize_t last_level,
+    Py_ssize_t n_stages,
+    const double[::1] weights,
+    const double *e,
+    const double *terms,
+    double[::1] gradient,
+) noexcept nogil:
+    """Add up from the best level down what earlier stages add to each row."""
+    cdef Py_ssize_t begin = level_starts[first_level], end = level_starts[last_level]
+    cdef Py_ssize_t end_of_stages = level_starts[first_level + n_stages]
+    cdef Py_ssize_t i, k, start, stop
+    cdef double factor, before = 0.0, weight = 1.0
     for k in range(n_stages):
         factor = before + terms[2 * k + 1]
         start = level_starts[first_level + k]
@@ -176,7 +198,6 @@ cdef double _one_list(
         before += terms[2 * k]
     for i in range(end_of_stages, end):
         gradient[order[i]] = e[i - begin] * before
-    return value
 
 
 cdef inline double _log_add(double a, double b) noexcept nogil:

@@ -313,13 +313,27 @@ cdef double level(
     for i in range(low, high):
         w.node[i] = exp(w.node[i] - top)
         total += w.node[i]
+    fill_means(w, phases, low, high, total, n_active)
+    if along != NULL:
+        differentiate(w, along, n_active, low, high, total)
+    z = -(top + log(total * h)) - near_sum
+    return z if z > 0.0 else 0.0
+
+
+cdef void fill_means(
+    Work* w, Py_ssize_t phases, Py_ssize_t low, Py_ssize_t high, double total,
+    Py_ssize_t n_active,
+) noexcept nogil:
+    """Fill in e, the mean of z / (exp(z) - 1) over the integrand, of active rows."""
+    cdef Py_ssize_t i, j, k, block, start, octaves
+    cdef double z
     phases = min(phases, high - low)
     octaves = (high - low + phases - 1) // phases
     for i in range(octaves * phases):
         z = w.t[low + i] * w.node[low + i] / total if low + i < high else 0.0
         for j in range(LANES):
             w.share[LANES * i + j] = z
-    for block in range(n_blocks):
+    for block in range((n_active + LANES - 1) // LANES):
         start = LANES * block
         begin(w.z + start, w.t + low, phases, w.v)
         for i in range(LANES * phases):
@@ -333,10 +347,6 @@ cdef double level(
             for i in range(phases):
                 z += w.sums[LANES * i + j]
             w.e[w.active[start + j]] = w.z[start + j] * z
-    if along != NULL:
-        differentiate(w, along, n_active, low, high, total)
-    z = -(top + log(total * h)) - near_sum
-    return z if z > 0.0 else 0.0
 
 
 cdef void differentiate(

@@ -15,8 +15,9 @@ doc/math/losses.md, section "Pairs with ties".
 
 from libc.math cimport NAN, exp, fabs, log, log1p
 
-from skrank._kernels._boxes cimport BoxedPairs, Model, Sums, pairs_a_row
+from skrank._kernels._boxes cimport BoxedPairs, pairs_a_row
 from skrank._kernels._lists cimport Shape, check_length, shape_of_levels
+from skrank._kernels._pair_models cimport Model, Sums
 from skrank._kernels._products cimport (
     STRIP,
     Product,

@@ -1,0 +1,37 @@
+"""Chebyshev coefficients of what pairs cost between two boxes of scores."""
+
+import numpy as np
+
+from libc.math cimport exp
+
+from skrank._kernels._pair_models cimport Kind, Model, of_pair
+
+
+cdef object series(
+    const Model* model, Kind kind, bint tied, Py_ssize_t first, Py_ssize_t last
+):
+    """Return the coefficients C of each offset of two boxes, (n_offsets, k, l)."""
+    cdef Py_ssize_t n = N_TERMS, offset, i, j
+    values_array = np.empty((last - first + 1, n, n))
+    cdef double[:, :, ::1] values = values_array
+    nodes_array = np.cos(np.pi * (np.arange(n) + 0.5) / n)
+    cdef double[::1] nodes = nodes_array
+    for offset in range(first, last + 1):
+        for i in range(n):
+            for j in range(n):
+                values[offset - first, i, j] = of_pair(
+                    model, kind, tied,
+                    exp(-model.scale * (2.0 * offset + nodes[i] - nodes[j])),
+                )
+    return np.ascontiguousarray(TRANSFORM @ values_array @ TRANSFORM.T)
+
+
+cdef object transform_matrix():
+    """Return the matrix from values at the nodes to coefficients."""
+    n = N_TERMS
+    matrix = np.cos(np.pi * np.outer(np.arange(n), np.arange(n) + 0.5) / n) * (2.0 / n)
+    matrix[0] /= 2.0
+    return matrix
+
+
+TRANSFORM = transform_matrix()
