@@ -118,7 +118,7 @@ def average_precision_score(
     check_average(average, empty, geometric=True)
     check_cutoff(k)
     check_choice(normalizer, "normalizer", DIVISORS)
-    given = {
+    options = {
         "relevance_level": relevance_level,
         "normalizer": normalizer,
         "ties": ties,
@@ -126,7 +126,7 @@ def average_precision_score(
     }
     rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        "average_precision_score", rows, given, convention, doc_ids, retrieved
+        "average_precision_score", rows, options, convention, doc_ids, retrieved
     )
     if lists.rule.ties == "level" and k is not None:
         raise ValueError(

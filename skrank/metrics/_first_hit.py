@@ -98,10 +98,10 @@ def reciprocal_rank_score(
     """
     check_average(average)
     check_cutoff(k)
-    given = {"relevance_level": relevance_level, "ties": ties}
+    options = {"relevance_level": relevance_level, "ties": ties}
     rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        "reciprocal_rank_score", rows, given, convention, doc_ids, retrieved
+        "reciprocal_rank_score", rows, options, convention, doc_ids, retrieved
     )
     values = reciprocal_rank(
         lists.relevant,
@@ -191,10 +191,10 @@ def expected_search_length_score(
     """
     check_average(average, empty)
     check_count(n_wanted, "n_wanted")
-    given = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
+    options = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
     rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        "expected_search_length_score", rows, given, retrieved=retrieved
+        "expected_search_length_score", rows, options, retrieved=retrieved
     )
     values = search_length(
         lists.relevant,
@@ -276,10 +276,10 @@ def hit_rate_score(
     """
     check_average(average)
     check_cutoff(k)
-    given = {"relevance_level": relevance_level, "ties": ties}
+    options = {"relevance_level": relevance_level, "ties": ties}
     rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        "hit_rate_score", rows, given, convention, doc_ids, retrieved
+        "hit_rate_score", rows, options, convention, doc_ids, retrieved
     )
     values = hit_chance(
         lists.relevant, lists.scores, lists.offsets, lists.cutoffs(k), lists.rule.tie

@@ -122,8 +122,8 @@ def ndcg_score(
     check_average(average, empty)
     _check_options(k, gain, discount)
     check_ties(ties)
-    given = {"gain": gain, "discount": discount, "ties": ties, "empty": empty}
-    rule = rule_of("ndcg_score", convention, given)
+    options = {"gain": gain, "discount": discount, "ties": ties, "empty": empty}
+    rule = rule_of("ndcg_score", convention, options)
     data = scored_lists(
         y_true, y_score, groups, sample_weight, "ndcg_score", rule, doc_ids, retrieved
     )
@@ -212,8 +212,8 @@ def dcg_score(
     check_average(average)
     _check_options(k, gain, discount)
     check_ties(ties)
-    given = {"gain": gain, "discount": discount, "ties": ties}
-    rule = rule_of("dcg_score", convention, given)
+    options = {"gain": gain, "discount": discount, "ties": ties}
+    rule = rule_of("dcg_score", convention, options)
     data = scored_lists(
         y_true, y_score, groups, sample_weight, "dcg_score", rule, doc_ids, retrieved
     )

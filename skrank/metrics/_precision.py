@@ -93,10 +93,10 @@ def precision_at_k_score(
     """
     check_average(average)
     check_cutoff(k)
-    given = {"relevance_level": relevance_level, "ties": ties}
+    options = {"relevance_level": relevance_level, "ties": ties}
     rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        "precision_at_k_score", rows, given, convention, doc_ids, retrieved
+        "precision_at_k_score", rows, options, convention, doc_ids, retrieved
     )
     values = ratio(lists.hits(k), lists.n_counted(k), 0.0)
     return lists.data.average(values, average, lists.rule.empty)
@@ -182,10 +182,10 @@ def r_precision_score(
     0.5
     """
     check_average(average, empty)
-    given = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
+    options = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
     rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        "r_precision_score", rows, given, convention, doc_ids, retrieved
+        "r_precision_score", rows, options, convention, doc_ids, retrieved
     )
     hits = hits_within(
         lists.relevant,

@@ -110,9 +110,9 @@ def bpref_score(
     0.5
     """
     check_average(average, empty, geometric=True)
-    given = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
+    options = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
     rows = (y_true, y_score, groups, sample_weight)
-    lists = relevant_lists("bpref_score", rows, given, convention, doc_ids, retrieved)
+    lists = relevant_lists("bpref_score", rows, options, convention, doc_ids, retrieved)
     data = lists.data
     counted = np.ones(len(data.y), dtype=bool)
     if judged is not None:

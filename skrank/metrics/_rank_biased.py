@@ -93,10 +93,10 @@ def rank_biased_precision_score(
     check_cutoff(k)
     if not is_number(p) or not 0 <= p < 1:
         raise ValueError(f"p must be at least 0 and below 1, got {p!r}.")
-    given = {"relevance_level": relevance_level, "ties": ties}
+    options = {"relevance_level": relevance_level, "ties": ties}
     rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        "rank_biased_precision_score", rows, given, retrieved=retrieved
+        "rank_biased_precision_score", rows, options, retrieved=retrieved
     )
     ranks = np.arange(cutoff_of(k, lists.data.grouping))
     values = discounted_gain(

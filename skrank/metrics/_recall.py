@@ -101,10 +101,10 @@ def recall_at_k_score(
     """
     check_average(average, empty)
     check_cutoff(k)
-    given = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
+    options = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
     rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists(
-        "recall_at_k_score", rows, given, convention, doc_ids, retrieved
+        "recall_at_k_score", rows, options, convention, doc_ids, retrieved
     )
     values = ratio(lists.hits(k), lists.totals)
     return lists.data.average(values, average, lists.rule.empty)
@@ -195,9 +195,9 @@ def f_measure_at_k_score(
     check_average(average, empty)
     check_cutoff(k)
     check_positive(beta, "beta")
-    given = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
+    options = {"relevance_level": relevance_level, "ties": ties, "empty": empty}
     rows = (y_true, y_score, groups, sample_weight)
-    lists = relevant_lists("f_measure_at_k_score", rows, given, retrieved=retrieved)
+    lists = relevant_lists("f_measure_at_k_score", rows, options, retrieved=retrieved)
     weight = float(beta) ** 2
     values = ratio(
         (1 + weight) * lists.hits(k),

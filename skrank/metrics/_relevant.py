@@ -77,7 +77,7 @@ class RelevantLists:
 def relevant_lists(
     metric: str,
     rows: tuple[Any, Any, Any, Any],
-    given: Mapping[str, Any],
+    options: Mapping[str, Any],
     convention: Any = None,
     doc_ids: Any = None,
     retrieved: Any = None,
@@ -90,14 +90,14 @@ def relevant_lists(
         Name of the metric.
     rows : tuple
         Labels, scores, groups and weights, as given to the metric.
-    given : mapping
+    options : mapping
         Its options that are fields of ``Rule``.
     convention, doc_ids, retrieved
         As given to the metric.
     """
-    check_level(given["relevance_level"])
-    check_ties(given["ties"])
-    rule = rule_of(metric, convention, given)
+    check_level(options["relevance_level"])
+    check_ties(options["ties"])
+    rule = rule_of(metric, convention, options)
     data = scored_lists(*rows, metric, rule, doc_ids, retrieved)
     relevant = (data.y >= rule.relevance_level).astype(np.float64)
     totals = data.grouping.lists.sum(relevant)

@@ -154,7 +154,7 @@ default=("ndcg@10", "err@10")
         if is_integer(cv) or n_repeats > 1:
             splitter = _shuffled(cv, seed + repeat)
         folds += whole_folds(splitter, data, "compare_rankers")
-    found = compare(
+    comparison = compare(
         named,
         folds,
         list_metric,
@@ -162,20 +162,22 @@ default=("ndcg@10", "err@10")
         random_state=seed % 2**32,
         n_repeats=int(n_repeats),
     )
-    if len(found.refused) == len(list_metric):
-        reasons = "; ".join(f"{name}: {why}" for name, why in found.refused.items())
+    if len(comparison.refused) == len(list_metric):
+        reasons = "; ".join(
+            f"{name}: {why}" for name, why in comparison.refused.items()
+        )
         raise ValueError(f"no metric applies to the labels. {reasons}")
-    found = replace(
-        found,
+    comparison = replace(
+        comparison,
         reference=reference,
         method=method,
         confidence=confidence,
         n_resamples=n_resamples,
         random_state=seed,
     )
-    for metric in found.metrics:  # what options are wrong shows now
-        found.statistics(metric)
-    return found
+    for metric in comparison.metrics:  # what options are wrong shows now
+        comparison.statistics(metric)
+    return comparison
 
 
 def ranked_data(X: Any, y: Any, groups: Any, function: str) -> Ranked:

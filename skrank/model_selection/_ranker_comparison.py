@@ -107,7 +107,7 @@ class RankerComparison:
                 f"{', '.join(self.metrics) or 'none'}."
             )
         differences = self._differences(values)
-        found = {}
+        statistics = {}
         for name, column in values.items():
             interval = None
             if not np.isnan(column).all():
@@ -118,8 +118,8 @@ class RankerComparison:
                     random_state=self.random_state,
                 )
             mean = float(np.nan_to_num(column, nan=0.0).mean())
-            found[name] = RankerStatistics(interval, mean, differences.get(name))
-        return found
+            statistics[name] = RankerStatistics(interval, mean, differences.get(name))
+        return statistics
 
     def _differences(self, values: Mapping[str, Floats]) -> dict[str, ScoreComparison]:
         """Compare all rankers that can be compared to the reference."""
@@ -187,17 +187,19 @@ class RankerComparison:
 
 
 def _row(
-    result: RankerResult, metric: str, found: RankerStatistics | None
+    result: RankerResult, metric: str, statistics: RankerStatistics | None
 ) -> dict[str, Any]:
     """Return one row of the frame."""
-    interval = None if found is None else found.interval
-    difference = None if found is None else found.difference
+    interval = None if statistics is None else statistics.interval
+    difference = None if statistics is None else statistics.difference
     nan = float("nan")
     return {
         "mean": nan if interval is None else interval.mean,
         "low": nan if interval is None else interval.low,
         "high": nan if interval is None else interval.high,
-        "mean_empty_as_zero": nan if found is None else found.mean_empty_as_zero,
+        "mean_empty_as_zero": nan
+        if statistics is None
+        else statistics.mean_empty_as_zero,
         "n_lists": 0 if interval is None else interval.n_lists,
         "n_empty": n_undefined(result, metric),
         "sd_of_repeats": sd_of_repeats(result, metric),

@@ -147,16 +147,18 @@ def report_html(comparison: Comparison) -> str:
 
 
 def _cells(
-    result: RankerResult, found: RankerStatistics | None, empty: bool
+    result: RankerResult, statistics: RankerStatistics | None, empty: bool
 ) -> list[str]:
     """Return what stands in a ranker's row."""
-    interval = None if found is None else found.interval
-    difference = None if found is None else found.difference
+    interval = None if statistics is None else statistics.interval
+    difference = None if statistics is None else statistics.difference
     mean = ["-", "-"]
     if interval is not None:
         mean = [_number(interval.mean, 4), _interval(interval.low, interval.high)]
     if empty:
-        mean.append("-" if found is None else _number(found.mean_empty_as_zero, 4))
+        mean.append(
+            "-" if statistics is None else _number(statistics.mean_empty_as_zero, 4)
+        )
     behind = ["-", "-", "-"]
     if difference is not None:
         behind = [

@@ -153,6 +153,8 @@ def test_a_scorer_is_called_what_tables_call_it():
         (ValidationCurveDisplay, {"param_name": "alpha", "param_range": [0.1, 1.0]}),
     ],
 )
+# scikit-learn's learning curve takes rows, as the warning says.
+@pytest.mark.filterwarnings("ignore:Lists lose rows here")
 def test_scikit_learn_s_displays_take_a_scorer(display, options, data):
     mpl.use("Agg")
     X, y, groups = data
