@@ -25,7 +25,9 @@ MEASURED = [  # kernel and objective over the yardstick; growth with length
     (ListMLE("breslow"), None, 0.9, 1.2),
     (ListMLE("efron"), None, 0.9, 1.2),
     (ListNet(), None, 0.9, 1.2),
-    (ListMLE("order", stage_weights="position"), None, None, 1.2),
+    (ListMLE("order", stage_weights="position"), None, 0.9, 1.2),
+    (ListMLE("efron", stage_weights="gain"), None, 0.9, 1.2),
+    (ListMLE("breslow", stage_weights="discount"), None, 0.9, 1.2),
     (ListMLE("marginal"), None, None, 1.2, None),
 ]
 

@@ -24,6 +24,7 @@ from sklearn.utils.validation import _num_samples
 from skrank import ListMLERanker, ListNetRanker, RankNetRanker, with_groups
 from skrank.datasets import load_letor, make_ranking
 from skrank.ensemble import FusionRanker
+from skrank.interop import as_ranker
 from skrank.metrics import ndcg_score, ndcg_scorer
 from skrank.preprocessing import QueryScaler
 
@@ -225,6 +226,17 @@ def test_missing_groups_say_what_to_do(data):
 def test_wrong_members_are_refused(data, wrong, message):
     with pytest.raises(ValueError, match=message):
         FusionRanker(wrong).fit(*data)
+
+
+def test_lightgbms_ranker_is_a_member(data):
+    lightgbm = pytest.importorskip("lightgbm", reason="a booster as member")
+    X, y, groups = data
+    booster = as_ranker(lightgbm.LGBMRanker(n_estimators=5, n_jobs=1, verbose=-1))
+    fusion = FusionRanker([("listnet", ListNetRanker()), ("lightgbm", booster)], "rrf")
+    value = fusion.fit(X, y, groups).score(X, y, groups)
+    alone = clone(booster).fit(X, y, groups).predict(X)
+    np.testing.assert_array_equal(fusion.estimators_[1].predict(X), alone)
+    assert 0.5 < value <= 1.0
 
 
 def test_weights_of_lists_reach_every_member(data):
