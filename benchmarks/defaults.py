@@ -86,9 +86,7 @@ def main():
         "--output", type=Path, default=Path(__file__).parent / "results/defaults"
     )
     arguments = parser.parse_args()
-    real = real_sets()
-    real_names = list(real)
-    sets = {**real, **drawn_sets()}
+    sets = {**real_sets(), **drawn_sets()}
     chosen = arguments.sets or list(sets)
     sets = {name: [Fold(*f) for f in sets[name]] for name in chosen}
     begun = time.process_time()
@@ -103,9 +101,6 @@ def main():
         def progress(variant, spent, seconds=seconds):
             seconds[variant.label] = seconds.get(variant.label, 0.0) + spent
 
-        used = sets
-        if question in ("alphas", "features"):
-            used = {name: sets[name] for name in real_names if name in sets}
         lines = [
             f"# Trials of defaults: {question}",
             "",
@@ -113,16 +108,16 @@ def main():
             f"NDCG@10 less those of '{REFERENCE.replace(' | ', ', ')}', in brackets "
             "paired standard errors.",
             "",
-            "| set | " + " | ".join(used) + " |",
-            "| --- |" + " --- |" * len(used),
+            "| set | " + " | ".join(sets) + " |",
+            "| --- |" + " --- |" * len(sets),
             "| reference | "
-            + " | ".join(f"{reference[name].mean():.4f}" for name in used)
+            + " | ".join(f"{reference[name].mean():.4f}" for name in sets)
             + " |",
             "| lists | "
-            + " | ".join(str(len(reference[name])) for name in used)
+            + " | ".join(str(len(reference[name])) for name in sets)
             + " |",
             "",
-            *table_of(list(QUESTIONS[question]()), used, reference, progress),
+            *table_of(list(QUESTIONS[question]()), sets, reference, progress),
             "",
         ]
         path = arguments.output / f"{question}.md"
