@@ -45,7 +45,7 @@ TABLES: dict[str, Any] = {
     "shrunk 5": QueryScaler(shrinkage=5.0),
     "shrunk": QueryScaler(shrinkage="auto"),
     "logs": QueryScaler(signed_log=True),
-    "shared": QueryScaler(shrinkage=1e4, scale=0.5),
+    "shared": QueryScaler(shrinkage=1e4, scale=0.25),
     "shared, unit scale": QueryScaler(shrinkage=1e4),
     "shrunk logs": QueryScaler(shrinkage="auto", signed_log=True),
     "ranks": QueryScaler("rank", scale=12**0.5),

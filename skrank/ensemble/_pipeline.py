@@ -17,10 +17,10 @@ from skrank.linear_model import ListMLERanker
 from skrank.preprocessing import QueryScaler
 
 UNIT_RANKS = 12.0**0.5  # ranks from 0 to 1 then have variance 1
-# A variance that counts so many rows is shared by lists of any length. At half the
-# scale the penalty holds these columns four times as hard: where tails are long, as in
-# web search, few rows would lead otherwise.
-SHARED, HALF = 1e4, 0.5
+# A variance that counts so many rows is shared by lists of any length. At a quarter of
+# the scale the penalty holds these columns 16 times as hard: where lists have scales of
+# their own, or tails are as long as in web search, few rows would lead otherwise.
+SHARED, QUARTER = 1e4, 0.25
 MOST_CATEGORIES = 20  # of a column; rarer ones share one
 RIDGE_ALPHAS = np.logspace(0, 4, 9)
 # The likelihood of all levels counts half of what ranks by gains: it learns most where
@@ -144,7 +144,7 @@ def _features_by_list():
             ("scores", QueryScaler(shrinkage="auto")),
             ("logs", QueryScaler(shrinkage="auto", signed_log=True)),
             ("ranks", QueryScaler("rank", scale=UNIT_RANKS)),
-            ("shared", QueryScaler(shrinkage=SHARED, scale=HALF)),
+            ("shared", QueryScaler(shrinkage=SHARED, scale=QUARTER)),
         ]
     )
 

@@ -65,7 +65,7 @@ def test_it_equals_its_parts_by_hand(data, routing):
                 X, groups=groups
             ),
             12**0.5 * QueryScaler("rank").fit_transform(X, groups=groups),
-            0.5 * QueryScaler(shrinkage=1e4).fit_transform(X, groups=groups),
+            0.25 * QueryScaler(shrinkage=1e4).fit_transform(X, groups=groups),
         ]
     )
     gain = ListMLERanker(stage_weights="gain", alpha="auto").fit(Z, y, groups)
