@@ -13,6 +13,7 @@ import argparse
 import numpy as np
 
 from skrank.datasets import load_letor
+from skrank.losses import ListMLE
 from skrank.metrics import (
     PositionBased,
     UserBrowsing,
@@ -27,7 +28,7 @@ RANKERS = {
     "STARanker": STARanker(),
     "+PBM": STARanker(target=PositionBased()),
     "+UBM": STARanker(target=UserBrowsing()),
-    "MLPRanker (ListMLE)": MLPRanker(),
+    "MLPRanker (ListMLE)": MLPRanker(ListMLE()),
 }
 
 
