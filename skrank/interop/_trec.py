@@ -157,6 +157,16 @@ def write_run(path: str | os.PathLike, run: Any, *, tag: str = "skrank") -> None
     See Also
     --------
     read_run : The other way.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from skrank.interop import write_run
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.txt"
+    >>> write_run(path, {"301": {"FR-2": 1.5, "FR-1": 2.5}}, tag="mine")
+    >>> print(path.read_text(), end="")
+    301 Q0 FR-1 1 2.5 mine
+    301 Q0 FR-2 2 1.5 mine
     """
     mapping = nested_numbers(run, "run")
     _check_field(tag, "tag")
@@ -197,6 +207,16 @@ def write_qrels(path: str | os.PathLike, qrels: Any) -> None:
     See Also
     --------
     read_qrels : The other way.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from skrank.interop import write_qrels
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "qrels.txt"
+    >>> write_qrels(path, {"301": {"FR-1": 1, "FR-2": 0}})
+    >>> print(path.read_text(), end="")
+    301 0 FR-1 1
+    301 0 FR-2 0
     """
     mapping = nested_numbers(qrels, "qrels")
     with _opened(path, "wt") as file:
