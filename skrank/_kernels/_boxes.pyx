@@ -188,7 +188,8 @@ cdef class BoxedPairs:
         scores are far apart or tied pairs are curved.
         """
         cdef double logs = (1.0 + self.model.square) * self.model.scale * span
-        if logs > widest() or (self.curved and self.model.tie >= 0.0):
+        # Products of costs hold few factors where these may be large.
+        if logs > 0.15 * widest() or (self.curved and self.model.tie >= 0.0):
             return min(EXPENSIVE_PAIRS_A_ROW, self.most_pairs_a_row)
         return self.most_pairs_a_row * (
             1.0 + (0.1 if self.curved else 0.04) * min(0.5 * span, 42.0)

@@ -348,6 +348,8 @@ cdef BoxedPairs boxes_for(
         return None
     # Its tables are for this parameter alone, one for each offset of two boxes.
     n_offsets = min(span, FURTHEST / model.scale) + 5.0
+    if (1.0 + model.square) * model.scale * span > widest():
+        n_pairs *= 15.0  # each of which needs an exponential and a logarithm
     n_offsets *= PAIRS_A_PRODUCT if curved else PAIRS_AN_OFFSET
     if n_pairs < n_offsets * most_pairs_a_row:
         return None
