@@ -91,7 +91,80 @@ TARGETS = {
 }
 
 # Formulas of kernels: what is written, what it becomes, and the tests that must see it.
-KERNELS = []
+KERNELS = [
+    (
+        "pairwise.pyx",
+        "value[0] += weight * (log1p(x) - min(distance, 0.0))",
+        "value[0] += weight * (log1p(x) - max(distance, 0.0))",
+        "losses/test_ranknet.py",
+    ),
+    (
+        "listwise.pyx",
+        "gradient[order[i]] = exp(s[i - begin] + own) - weight",
+        "gradient[order[i]] = exp(s[i - begin] + own) + weight",
+        "losses",
+    ),
+    (
+        "paired_ties.pyx",
+        "sums.value += log1p(R * (t + R)) + fabs(gap)",
+        "sums.value += log1p(R * (t + R)) - fabs(gap)",
+        "losses/test_tie_losses.py",
+    ),
+    (
+        "metrics.pyx",
+        "return exp2(label - max_grade) * -expm1(-label * LN2)",
+        "return exp2(label - max_grade) * -expm1(label * LN2)",
+        "metrics/test_cascade.py",
+    ),
+    (
+        "binary.pyx",
+        "growing += <double>j / (n_before + j + 1)",
+        "growing += <double>j / (n_before + j)",
+        "metrics/test_binary.py",
+    ),
+    (
+        "cascade.pyx",
+        "total += rank_weight[j] * expected",
+        "total += rank_weight[0] * expected",
+        "metrics/test_cascade.py",
+    ),
+    (
+        "quadratic.pyx",
+        "all.squares += squares + gap * gap * (all.n * n / (all.n + n))",
+        "all.squares += squares + gap * gap * (all.n * n / (all.n - n))",
+        "losses/test_rankregression.py",
+    ),
+    (
+        "hinge.pyx",
+        "g[rows[k].place] -= sign * (bend * slope + flat * found.count)",
+        "g[rows[k].place] -= sign * (bend * slope - flat * found.count)",
+        "losses/test_ranksvm.py",
+    ),
+    (
+        "race.pyx",
+        "mean -= expm1(-rate)",
+        "mean += expm1(-rate)",
+        "_probability/test_plackett_luce.py",
+    ),
+    (
+        "sampling.pyx",
+        "sums[i] = a * before[i - 1]",
+        "sums[i] = before[i - 1]",
+        "losses/test_samplers.py",
+    ),
+    (
+        "subsets_arithmetic.pyx",
+        "factor += terms[2 * k]",
+        "factor -= terms[2 * k]",
+        "losses/test_pmop.py",
+    ),
+    (
+        "marginal.pyx",
+        "f = exp(-r)",
+        "f = exp(r)",
+        "losses/test_listmle.py",
+    ),
+]
 
 OPERATORS = {
     ast.Add: ast.Sub,

@@ -106,7 +106,7 @@ def _deviation(x: Floats, lists: Lists) -> Floats:
 
 def over_deviation(x: Floats, share: Floats, span: Floats, lists: Lists) -> Floats:
     """Divide values by ``share`` of the span of their list; constants become 0."""
-    varies = (share > 0) & (span > 0)
+    varies = share > 0  # where the span is 0, so are the values
     # Two steps, since the span may be close to the largest number.
     inverse = np.where(varies, 1.0 / np.where(varies, share, 1.0), 0.0)
     x /= lists.expand(np.where(span > 0, span, 1.0))
