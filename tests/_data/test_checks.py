@@ -12,7 +12,17 @@ from sklearn.utils._param_validation import Interval
 
 import skrank
 from skrank import ListMLERanker, PMOPRanker, RankNetRanker
-from skrank._data.checks import Integers, as_written
+from skrank._data.checks import (
+    LISTED,
+    Integers,
+    as_written,
+    check_confidence,
+    check_count,
+    check_positive,
+    count_of,
+    finite_column,
+    listing,
+)
 from skrank.datasets import load_letor, make_ranking
 from skrank.losses import PMOP, DavidsonLuce, ListMLE
 from skrank.metrics import (
@@ -169,9 +179,12 @@ def test_no_estimator_takes_true_for_an_integer(estimator):
     assert checked == sum(map(is_integer_setting, parameters))
 
 
+SETTINGS = {"max_iter", "max_features", "batch_size", "max_updates"}
+
+
 def is_integer_setting(name):
     """Tell whether an estimator's setting of this name is an integer."""
-    return is_count(name) or name in {"max_iter", "max_features", "batch_size"}
+    return is_count(name) or name in SETTINGS
 
 
 def test_a_random_state_and_progress_are_asked_for_as_everywhere_in_sklearn():
@@ -213,3 +226,61 @@ def test_messages_show_labels_as_their_user_writes_them(label):
     array = np.array([label])
     if array.ndim == 1:
         assert as_written(array[0]) == repr(label)
+
+
+@pytest.mark.parametrize("value", [0, -1.0, np.inf, -np.inf, np.nan, True, "1", None])
+def test_what_is_not_positive_and_finite_is_refused(value):
+    with pytest.raises(
+        ValueError, match=r"width must be a positive finite number, got"
+    ):
+        check_positive(value, "width")
+
+
+def test_any_positive_finite_number_is_taken():
+    for value in (5e-324, 1, np.float32(2.5), np.int8(3), 1.7e308):
+        check_positive(value, "width")
+    for value in (5e-324, 0.5, np.nextafter(1, 0)):
+        check_confidence(value)
+
+
+@pytest.mark.parametrize("value", [0, 1, -0.5, 1.5, np.nan, True, "0.9", None])
+def test_a_confidence_lies_between_0_and_1(value):
+    with pytest.raises(ValueError, match="confidence must be a number between 0 and 1"):
+        check_confidence(value)
+
+
+def test_counts_have_a_least_and_none_where_it_is_offered():
+    check_count(2, "k", 2)
+    check_count(None, "k", optional=True)
+    with pytest.raises(ValueError, match="k must be an integer of at least 2, got 1"):
+        check_count(1, "k", 2)
+    with pytest.raises(
+        ValueError, match="k must be an integer of at least 1, got None"
+    ):
+        check_count(None, "k")
+    with pytest.raises(ValueError, match="k must be None or an integer of at least 1"):
+        check_count(0, "k", optional=True)
+
+
+def test_messages_count_and_list_as_people_do():
+    assert count_of(1, "list") == "1 list"
+    assert count_of(0, "list") == "0 lists"
+    assert count_of(12345, "row") == "12,345 rows"
+    names = [f"x{number}" for number in range(LISTED + 2)]
+    first = ", ".join(names[:LISTED])
+    assert listing(names[:1]) == "x0"
+    assert listing(names[:LISTED]) == first
+    assert listing(names[: LISTED + 1]) == f"{first} and 1 more"
+    assert listing(names) == f"{first} and 2 more"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("kind", [np.int64, object, list])
+def test_integers_that_float64_merges_are_refused(sign, kind):
+    def column(largest):
+        values = [0, sign * largest]
+        return values if kind is list else np.array(values, dtype=kind)
+
+    assert finite_column(column(2**53), "y").tolist() == [0, sign * 2.0**53]
+    with pytest.raises(ValueError, match=r"y holds integers beyond 2\*\*53 \(up to 9"):
+        finite_column(column(2**53 + 1), "y")

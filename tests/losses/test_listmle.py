@@ -344,3 +344,22 @@ def test_marginal_alone_recovers_the_scale_of_the_weights():
     error = (X[:, 0] @ curved) ** -0.5
     assert abs(fitted["marginal"] - 1.5) < 4 * error
     assert fitted["efron"] < 1.5 - 4 * error
+
+
+@pytest.mark.parametrize("ties", ["efron", "breslow", "marginal"])
+@pytest.mark.parametrize("top_k", [1, 2, 3])
+def test_the_first_stages_of_a_list_do_not_depend_on_lists_before_it(ties, top_k):
+    rng = np.random.default_rng(0)
+    sizes = [5, 1, 6, 4]
+    groups = np.repeat(np.arange(4), sizes)
+    y, scores = rng.integers(0, 4, size=16).astype(float), rng.normal(size=16)
+    loss = ListMLE(ties, top_k=top_k)
+    lists = Lists(sizes)
+    together, _ = loss.value_and_gradient(scores, loss.prepare(y, lists), lists)
+    for group, value in enumerate(together):
+        rows = groups == group
+        alone = Lists([sizes[group]])
+        (expected,), _ = loss.value_and_gradient(
+            scores[rows], loss.prepare(y[rows], alone), alone
+        )
+        assert value == pytest.approx(expected, rel=1e-14, abs=1e-14)
