@@ -17,7 +17,7 @@ if _find_spec("skrank._kernels.gemv") is None:
     _spec = _PathFinder.find_spec("skrank", _elsewhere)
     if _spec is not None and _spec.submodule_search_locations:
         __path__ = list(_spec.submodule_search_locations)
-        __file__ = _spec.origin
+        __file__ = str(_spec.origin)
         _sys.modules.pop("skrank._kernels", None)
     if _spec is None or _find_spec("skrank._kernels.gemv") is None:
         raise ImportError(

@@ -198,7 +198,7 @@ def _refuse_categories(values: Any, name: str) -> None:
     kind = getattr(categories.dtype, "kind", "O")
     if kind in "biuf":
         return
-    if not dtype.ordered:
+    if not getattr(dtype, "ordered", False):
         raise ValueError(
             f"{name} holds categories without an order; pass numbers of which larger "
             "is better, such as the codes of a pandas.Categorical with ordered=True "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from skrank._data.lists import Floats
 from skrank._fit.lbfgs import Solution
@@ -34,7 +35,8 @@ def solve_path(
         In the order of ``alphas``.
     """
     solutions: dict[int, Solution] = {}
-    start, shared = objective.start, {}
+    start = objective.start
+    shared: dict[Any, Any] = {}
     for number in sorted(range(len(alphas)), key=lambda number: -alphas[number]):
         solution = solve(objective.with_penalty(alphas[number], shared), start)
         solutions[number] = solution

@@ -64,6 +64,7 @@ def scores_by_place(
             by_row = by_row[:, new.first[here] - here.start]
         place = np.arange(1, len(by_row) + 1)
         by_row[place[:, None] > ranks[here]] = -np.inf
+        assert new.grouping.rows is not None
         row_order = np.argsort(new.grouping.rows[here])
         yield new.grouping.labels[number], by_row[:, row_order]
 

@@ -65,7 +65,8 @@ class FitTasks:
             return
         task = self.root.subcontext("network", max_subtasks=max_epochs)
         task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
-        epochs, epoch_numbers = [self._begin(task)], []
+        epochs = [self._begin(task)]
+        epoch_numbers: list[int] = []
 
         def after_epoch(network: Any) -> bool:
             stop = epochs.pop().call_on_fit_task_end(

@@ -71,6 +71,7 @@ class ListInputs:
         rows = self._rows("history", history, grouping)
         scaled = self._scaled("history", self.history, rows)
         if scaled is not None:
+            assert rows is not None
             browsed = Ragged(scaled, rows[1], dtype, device)
         rows = self._rows("profile", profile, grouping)
         scaled = self._scaled("profile", self.profile, rows)

@@ -153,7 +153,7 @@ ATTOSECONDS = {
 }
 
 
-def label_key(label: Hashable) -> Hashable:
+def label_key(label: Any) -> Hashable:
     """Return what a label is found by: the same for equal dates of different kinds.
 
     Dates come as ``datetime64`` of any unit from arrays, and as ``datetime``, ``date``

@@ -35,7 +35,8 @@ class Kept(NamedTuple):
     @classmethod
     def nothing(cls) -> Kept:
         """Return what is kept before a look at any product."""
-        return cls(np.empty((0, 2), dtype=np.intp), *np.empty((3, 0)), None)
+        no = np.empty(0)
+        return cls(np.empty((0, 2), dtype=np.intp), no, no, no, None)
 
     def joined(
         self, products: Products, first: int, threshold: float, squares: bool
@@ -67,4 +68,10 @@ class Kept(NamedTuple):
         strength = np.round(np.abs(self.correlation), EQUAL_DIGITS)
         best_first = np.argsort(-strength, kind="stable")
         best = np.sort(best_first[:most])
-        return Kept(*(column[best] for column in self[:4]), self.strongest)
+        return Kept(
+            self.pairs[best],
+            self.correlation[best],
+            self.mean[best],
+            self.deviation[best],
+            self.strongest,
+        )
