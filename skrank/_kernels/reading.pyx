@@ -145,6 +145,12 @@ cdef inline bint is_blank(unsigned char c) noexcept nogil:
     return c == 32 or c == 9 or 11 <= c <= 13
 
 
+cdef inline Place after_blanks(Place p) noexcept nogil:
+    while is_blank(p[0]):
+        p += 1
+    return p
+
+
 cdef inline bint ends_token(unsigned char c) noexcept nogil:
     """Tell a blank, a newline or the ``#`` that begins a comment."""
     return c == 32 or 9 <= c <= 13 or c == 35
@@ -334,8 +340,7 @@ def parse_lines(
     with nogil:
         while p < end and fault == NONE:
             line += 1
-            while is_blank(p[0]):
-                p += 1
+            p = after_blanks(p)
             if p[0] == 10 or p[0] == 35:
                 p = <Place>memchr(p, 10, end - p) + 1
                 continue
@@ -348,9 +353,7 @@ def parse_lines(
                 fault = INFINITE_LABEL
                 break
             labels[n_rows] = number
-            p = next_place
-            while is_blank(p[0]):
-                p += 1
+            p = after_blanks(next_place)
 
             # The newline at the end stops every look ahead.
             if not (p[0] == 113 and p[1] == 105 and p[2] == 100 and p[3] == 58):
@@ -375,12 +378,8 @@ def parse_lines(
 
             previous = first_id - 1
             while True:
-                while is_blank(p[0]):
-                    p += 1
-                if p[0] == 10:
-                    p += 1
-                    break
-                if p[0] == 35:
+                p = after_blanks(p)
+                if p[0] == 10 or p[0] == 35:
                     p = <Place>memchr(p, 10, end - p) + 1
                     break
                 token = p

@@ -447,6 +447,8 @@ def test_a_gain_of_one_is_enough_where_rows_are_not_retrieved():
         ({"discount": lambda rank: 1.0}, "discount must return one factor per rank"),
         ({"discount": lambda rank: rank}, "never grow"),
         ({"discount": lambda rank: 0 * rank}, "never grow"),
+        ({"discount": lambda rank: 1 / (1 + (rank - 1) % 2)}, "never grow"),
+        ({"discount": lambda rank: 2.5 - rank}, "finite factors of at least 0"),
         ({"discount": lambda rank: rank * np.nan}, "never grow"),
         ({"gain": "exp"}, "gain must be 'exponential', 'linear' or callable"),
         ({"gain": None}, "gain must be 'exponential', 'linear' or callable"),
