@@ -164,3 +164,22 @@ def test_a_bad_max_grade_is_named(max_grade):
 def test_negative_labels_are_refused():
     with pytest.raises(ValueError, match=r"at least 0, got -1\.0"):
         err_score(*ranked([-1, 1]))
+
+
+def test_labels_are_chances_to_stop_where_a_convention_says_so():
+    # The first row stops half of the users, the second all that are left.
+    value = err_score(*ranked([0.5, 1.0, 0.25]), convention="catboost")
+    assert value == pytest.approx(0.5 * 1 + 0.5 * 1 / 2, rel=TOL)
+    with pytest.raises(ValueError, match=r"got a label of 1\.25 above 1\. This conv"):
+        err_score(*ranked([1.25, 0.0]), convention="catboost")
+
+
+def test_gdeval_leaves_out_lists_without_a_relevant_row():
+    y, scores, groups = [0, 0, 2, 0], [2.0, 1.0, 2.0, 1.0], [0, 0, 1, 1]
+    options = {"convention": "gdeval", "doc_ids": list("abab")}
+    values = err_score(y, scores, groups, average=None, **options)
+    assert np.isnan(values[0])
+    assert values[1] == pytest.approx(3 / 16, rel=TOL)
+    assert err_score(y, scores, groups, **options) == values[1]
+    # By default such a list counts as 0.
+    assert err_score(y, scores, groups, average=None)[0] == 0.0
