@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import validate_params
 
 from skrank._data.checks import Integers
+from skrank._data.groups import with_groups
 from skrank.datasets._files import name_of, opened
 from skrank.datasets._letor_table import LARGEST_COLUMN, Form, Table
 from skrank.datasets._rows_on_disk import RowsOnDisk
@@ -23,6 +24,8 @@ from skrank.datasets._rows_on_disk import RowsOnDisk
         "zero_based": ["boolean"],
         "dtype": "no_validation",
         "to_memmap": "no_validation",
+        "return_docids": ["boolean"],
+        "as_frame": ["boolean"],
     },
     prefer_skip_nested_validation=True,
 )
@@ -34,6 +37,8 @@ def load_letor(
     zero_based=False,
     dtype=float,
     to_memmap=None,
+    return_docids=False,
+    as_frame=False,
 ):
     r"""Load rows, labels and groups from LETOR files (svmlight text with ``qid``).
 
@@ -72,19 +77,27 @@ def load_letor(
         memory map, for files larger than memory. ``X`` is dense. Give
         ``n_features`` where later rows have more features than the first ones,
         since what was written must then be moved.
+    return_docids : bool, default=False
+        Also return the document of each row, from its comment.
+    as_frame : bool, default=False
+        Return ``X`` and ``y`` as pandas objects; not with ``sparse`` or
+        ``to_memmap``.
 
     Returns
     -------
-    X : ndarray or scipy.sparse.csr_array of shape (n_rows, n_features)
-        Features.
-    y : ndarray of float64 of shape (n_rows,)
-        Labels.
+    X : ndarray, scipy.sparse.csr_array or DataFrame of shape (n_rows, n_features)
+        Features. The columns of the frame are named by feature id, "f1", "f2", ...
+    y : ndarray or Series of float64 of shape (n_rows,)
+        Labels. Series and frame have the groups on their index, in a level named
+        "groups", as :func:`~skrank.with_groups` gives them.
     groups : ndarray of shape (n_rows,)
         Queries: int64 if those of all files are 64-bit integers without leading
         zeros, else an object array of str. Rows keep the order of the file.
+    docids : ndarray of str or None of shape (n_rows,)
+        Only with ``return_docids``: the word behind ``docid =`` in the comment of the
+        row, or the whole comment if it has no ``docid =``; None without a comment.
 
-    A list of paths gives a list of such triples, all with the same number of
-    columns.
+    A list of paths gives a list of such tuples, all with the same number of columns.
 
     Raises
     ------
@@ -92,7 +105,9 @@ def load_letor(
         If a line is malformed (the message names file, line and what it reads
         there), a number is not finite in ``dtype``, a file has no rows, is packed
         and broken or in a way that this Python cannot read, or a dense array above
-        1 GB would be 99 % empty.
+        1 GB would be 99 % empty, or arguments contradict each other.
+    ImportError
+        If ``as_frame`` is True and pandas is not installed.
     MemoryError
         If memory is too small for a file, which the message names.
     OSError
@@ -116,6 +131,8 @@ def load_letor(
     array([2., 0., 1.])
     >>> groups
     array([10, 10, 11])
+    >>> load_letor(BytesIO(text), return_docids=True)[3]
+    array(['best', None, None], dtype=object)
     """
     kind = np.dtype(dtype)
     if kind not in (np.float64, np.float32):
@@ -125,12 +142,14 @@ def load_letor(
     if not paths:
         raise ValueError("path is an empty list; give at least one file.")
     targets = _targets(to_memmap, paths, several, sparse)
+    if as_frame:
+        _refuse_no_frame(sparse, to_memmap)
     first_id = 0 if zero_based else 1
     form = Form(first_id, first_id + (n_features or LARGEST_COLUMN + 1) - 1, kind)
-    tables, triples = [], []
+    tables, results = [], []
     with ExitStack() as files:
         for one, target in zip(paths, targets, strict=True):
-            table = Table(name_of(one), form)
+            table = Table(name_of(one), form, docids=[] if return_docids else None)
             tables.append(table)
             if target is not None:
                 table.on_disk = files.enter_context(
@@ -143,8 +162,38 @@ def load_letor(
         for table in tables:
             with _memory_errors_name(table.name):
                 groups, y = table.groups(integers), table.labels()
-                triples.append((table.features(width, sparse), y, groups))
-    return triples if several else triples[0]
+                X = table.features(width, sparse)
+            if as_frame:
+                X, y = _frames(X, y, groups, first_id)
+            docids = [np.array(table.docids, dtype=object)] if return_docids else []
+            results.append((X, y, groups, *docids))
+    return results if several else results[0]
+
+
+def _refuse_no_frame(sparse: bool, to_memmap: Any) -> None:
+    """Raise an error if a frame cannot be made, before a file is read."""
+    if sparse or to_memmap is not None:
+        argument = "sparse=True" if sparse else "to_memmap"
+        raise ValueError(
+            f"as_frame=True returns a dense DataFrame in memory; leave out {argument}, "
+            "or use as_frame=False."
+        )
+    try:
+        import pandas  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "load_letor(as_frame=True) needs pandas (pip install pandas); "
+            "as_frame=False returns arrays."
+        ) from error
+
+
+def _frames(X: Any, y: Any, groups: Any, first_id: int) -> tuple[Any, Any]:
+    """Return features and labels as pandas objects with groups on their index."""
+    import pandas as pd
+
+    labels = with_groups(y, groups)
+    names = [f"f{first_id + column}" for column in range(X.shape[1])]
+    return pd.DataFrame(X, index=labels.index, columns=names, copy=False), labels
 
 
 def _targets(to_memmap: Any, paths: list, several: bool, sparse: bool) -> list:

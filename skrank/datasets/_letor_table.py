@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from skrank._kernels.reading import Fault, parse_lines, scatter
 from skrank.datasets._files import blocks_of_lines, packing_of
+from skrank.datasets._letor_comments import document_ids
 from skrank.datasets._rows_on_disk import RowsOnDisk
 
 LARGEST_COLUMN = 2**31 - 2  # column numbers are 32-bit, and so is their count
@@ -57,12 +58,14 @@ class Part:
 class Table:
     """The rows of one file, block by block.
 
-    Values of rows that are written to ``on_disk`` are not kept.
+    Values of rows that are written to ``on_disk`` are not kept. Documents are read
+    from the comments only where ``docids`` is a list.
     """
 
     name: str
     form: Form
     on_disk: RowsOnDisk | None = None
+    docids: list[str | None] | None = None
     parts: list[Part] = field(default_factory=list)
     n_rows: int = 0
     n_values: int = 0
@@ -101,6 +104,8 @@ class Table:
             line += n_lines
             self.n_entries += n_entries
             self._take(part)
+            if self.docids is not None:
+                self.docids += document_ids(text)
         if self.n_rows == 0:
             raise ValueError(f"{self.name}: the file has no rows.")
 
