@@ -20,6 +20,7 @@ YARDSTICKS = {  # by benchmark, in the order of the table
     "second_order": "three products `X.T @ X`",
     "reading": "scikit-learn's `load_svmlight_file`",
     "memory": "64 MB plus 80 bytes a row",
+    "memmap": "the anonymous memory allowed; one read of each row",
     "solver": "none: numbers of evaluations, and what each row says",
 }
 NOISE = 0.15  # share by which a time may miss its target on a quiet machine

@@ -85,7 +85,8 @@ class Lists:
 
         Ends with the last list where ``last`` goes beyond it.
         """
-        return Lists(self.sizes[first:last])
+        offsets = self.offsets[first : min(last, self.n_lists) + 1]
+        return Lists.of_offsets(offsets - offsets[0])
 
     def sum(self, values: ArrayLike) -> NDArray:
         """Return the sum of row values in each list, shape (n_lists,)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import singledispatch
 
 import numpy as np
@@ -102,7 +103,7 @@ def warn_if_stuck(name: str, objective: LinearObjective, solution: Solution) -> 
     is_short = solution.n_iter <= FEW_ITERATIONS and (
         start - solution.value <= LITTLE * abs(start)
     )
-    ranges = objective.ranges(sampled=not is_short)
+    ranges = objective.ranges(sampled=False) if is_short else objective.sampled_ranges()
     known = (ranges > 0) & np.isfinite(ranges)
     if np.isnan(start) or not known.any():
         return
@@ -186,11 +187,14 @@ def receding_direction(
 
 
 def warn_of_growth(
-    name: str, objective: LinearObjective, solution: Solution, names: list[str]
+    name: str,
+    objective: LinearObjective,
+    solution: Solution,
+    names: Callable[[], list[str]],
 ) -> None:
     """Warn if without a penalty no finite weights are best.
 
-    ``names`` are those of all parameters.
+    ``names`` returns those of all parameters, which takes long where there are many.
     """
     if objective.alpha > 0 or not solution.parameters[: objective.n_features].any():
         return
@@ -203,7 +207,7 @@ def warn_of_growth(
         return
     # Chains are there where exact sums cost too much, as second derivatives would.
     is_drawn = np.isnan(solution.value)
-    direction = None if is_drawn else receding_direction(objective, solution, names)
+    direction = None if is_drawn else receding_direction(objective, solution, names())
     if direction is not None:
         warn(
             f"{name}: with alpha=0 the fit improves for ever as "

@@ -40,7 +40,15 @@ def constant_features(
     constant = np.ones(X.shape[1], dtype=bool)
     never_stored = np.zeros(X.shape[1], dtype=bool)
     if is_sparse:
-        never_stored = np.bincount(X.indices, minlength=X.shape[1]) == 0
+        filled = X.indices if X.data.all() else X.indices[X.data != 0]
+        n_filled = np.bincount(filled, minlength=X.shape[1])
+        never_stored = n_filled == 0
+        # Without duplicates, fewer values than the smallest list has rows cannot fill
+        # any list: zeros are beside them. So most columns of a wide X are done with.
+        if X.has_canonical_format:
+            constant = never_stored | (n_filled >= lists.sizes.min())
+        if not (constant & ~never_stored).any():
+            return constant
     n_bytes = (X.data.nbytes + X.indices.nbytes) if is_sparse else X.nbytes
     n_steps = max(N_STEPS, n_bytes // STEP_BYTES)
     step = max(1, -(-lists.n_lists // n_steps))

@@ -107,6 +107,7 @@ class LinearObjective:
         # More threads than parts would only wait.
         self.n_jobs = min(self.n_jobs, len(self._parts))
         self._pool: ThreadPoolExecutor | None = None
+        self._sampled_ranges: Floats | None = None
 
     @property
     def start(self) -> Floats:
@@ -272,7 +273,13 @@ class LinearObjective:
         Features near the median, or without variation among a few rows, count as the
         median: small differences of spread are no guide to the curvature.
         """
-        return spread_from(self.ranges())
+        return spread_from(self.sampled_ranges())
+
+    def sampled_ranges(self) -> Floats:
+        """Return the ranges in a few blocks, looked for once."""
+        if self._sampled_ranges is None:
+            self._sampled_ranges = self.ranges()
+        return self._sampled_ranges
 
     def ranges(self, *, sampled: bool = True) -> Floats:
         """Return the sum over blocks of mean ranges inside a list, (n_features,).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -86,6 +87,7 @@ class Search:
         self.basis: Basis | None = None
         self.patience = np.inf
         self.has_moved = False
+        self.known_slope: tuple[Floats, Coordinates, Floats] | None = None
 
     def begin(self) -> None:
         """Evaluate at zero weights and at the start."""
@@ -195,7 +197,7 @@ class Search:
                 return 0.0, first
             change = self.coordinates.move(self.step * v)
             point = self.evaluate(origin.parameters + change)
-            gradient = self.coordinates.slope(point.gradient) / length
+            gradient = self.slope_at(point) / length
             if self.held:
                 gradient[: size - len(self.objective.extra_start)] = 0.0
             return function(origin, point, v, first, gradient), gradient
@@ -306,7 +308,7 @@ class Search:
             return np.inf
         slope = self.free_slope(self.at)
         with np.errstate(over="ignore"):
-            return 0.5 * float(slope @ slope)
+            return 0.5 * float(slope.dot(slope))
 
     def share_left(self) -> float:
         """Return the root of the estimate's share of the decrease.
@@ -331,11 +333,24 @@ class Search:
         """Tell whether ``tol`` is met."""
         return self.share_left() <= self.tol
 
+    def slope_at(self, point: Point) -> Floats:
+        """Return the gradient in the solver's coordinates, made once a point."""
+        known = self.known_slope
+        if (
+            known is None
+            or known[0] is not point.gradient
+            or known[1] is not self.coordinates
+        ):
+            slope = self.coordinates.slope(point.gradient)
+            known = self.known_slope = (point.gradient, self.coordinates, slope)
+        return known[2]
+
     def free_slope(self, point: Point) -> Floats:
         """Return the gradient in the solver's coordinates, without what bounds hold."""
-        slope = self.coordinates.slope(point.gradient)
+        slope = self.slope_at(point)
         n_extra = len(self.objective.extra_start)
         if n_extra:
+            slope = slope.copy()
             extra = point.parameters[self.objective.n_features :]
             own = slope[len(slope) - n_extra :]
             limit = self.objective.loss.extra_limit
@@ -368,4 +383,4 @@ def not_finite(name: str, where: str) -> str:
 def _norm(slope: Floats) -> float:
     """Return the length of a vector, infinite where squares overflow."""
     with np.errstate(over="ignore"):
-        return float(np.linalg.norm(slope))
+        return math.sqrt(float(slope.dot(slope)))

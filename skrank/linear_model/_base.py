@@ -153,7 +153,7 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
             solution = self._solve(objective, self._start(objective))
         self._store(objective, solution)
         warn_of_solution(name, objective, solution)
-        warn_of_growth(name, objective, solution, self._parameter_names())
+        warn_of_growth(name, objective, solution, self._parameter_names)
 
     def predict(self, X):
         """Return the score of each row.

@@ -123,6 +123,31 @@ def test_lists_of_one_row_make_every_feature_constant():
     assert constant_features(sparse.csr_array(X), Lists([1, 1, 1])).all()
 
 
+def test_sparse_features_are_constant_where_they_fill_lists_or_store_zeros_alone():
+    dense = np.array([[1.0, 0, 0, 5], [1, 0, 2, 5], [0, 0, 0, 6], [0, 3, 0, 6]])
+    X = sparse.csr_array(dense)
+    lists = Lists([2, 2])
+    assert constant_features(X, lists).tolist() == [True, False, False, True]
+    with_zeros = X.copy()
+    with_zeros.data[with_zeros.data == 3] = 0
+    assert constant_features(with_zeros, lists).tolist() == [True, True, False, True]
+
+
+def test_a_sparse_feature_of_few_values_is_decided_without_a_look_at_rows(monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("rows were looked at")
+
+    monkeypatch.setattr(features, "_varied_sparse", refuse)
+    X = sparse.csr_array(np.eye(6))
+    assert not constant_features(X, Lists([3, 3])).any()
+
+
+def test_a_sparse_value_in_two_parts_counts_as_their_sum():
+    parts = [1.0, -1.0, 2.0, 1.0, 1.0], [0, 0, 1, 1, 1], [0, 3, 5]
+    X = sparse.csr_array(parts, shape=(2, 2))
+    assert constant_features(X, Lists([2])).tolist() == [True, True]
+
+
 def test_a_sparse_feature_without_entries_is_constant():
     X = sparse.csr_array((4, 3))
     assert constant_features(X, Lists([2, 2])).tolist() == [True, True, True]
