@@ -39,6 +39,7 @@ TARGETS = {
     "skrank/_data/cut_lists.py": ["_data/test_cut_lists.py"],
     "skrank/_fit/objective.py": ["_fit/test_objective.py"],
     "skrank/_fit/penalty.py": ["_fit/test_penalty.py"],
+    "skrank/_fit/curvature.py": ["_fit/test_curvature.py"],
     "skrank/_fit/lbfgs.py": ["_fit/test_lbfgs.py"],
     "skrank/_fit/features.py": ["_fit/test_features.py"],
     "skrank/_fit/stochastic.py": ["_fit/test_stochastic.py"],

@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank import RankNetRanker, with_groups
+from skrank._data import cut_lists
 from skrank.datasets import make_ranking
 from skrank.metrics import ndcg_scorer
 from skrank.model_selection import QueryKFold, QueryShuffleSplit
@@ -145,3 +146,13 @@ def test_threads_warn_once_of_the_same_data():
     with parallel_config("threading", n_jobs=2):
         (warning,) = warned(lambda: search.fit(X, labels))
     assert str(warning.message).startswith(CUT)
+
+
+def test_other_variables_of_the_names_of_row_numbers_are_left_alone():
+    frame = {"X": X, "y": y, "fit_params": {"groups": groups}}
+    rows, shares = np.arange(3), np.array([0.5, 0.25])
+    for train, test in [(rows, shares), (shares, rows), (shares, shares)]:
+        parts = frame | {"train": train, "test": test}
+        assert (
+            cut_lists._of_split(parts, groups, np.array_equal, lambda _: None) is None
+        )

@@ -363,3 +363,11 @@ def test_the_first_stages_of_a_list_do_not_depend_on_lists_before_it(ties, top_k
             scores[rows], loss.prepare(y[rows], alone), alone
         )
         assert value == pytest.approx(expected, rel=1e-14, abs=1e-14)
+
+
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+def test_orders_of_tied_rows_are_counted_in_every_list(ties):
+    loss, lists = ListMLE(ties, last_level="rank"), Lists([5, 4])
+    labels = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 3.0, 3.0, 0.0, 1.0])
+    counted = loss.log_constant(loss.prepare(labels, lists), lists)
+    np.testing.assert_allclose(counted, [log(6 * 2), log(2)], rtol=1e-14)

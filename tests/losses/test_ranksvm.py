@@ -271,3 +271,20 @@ def test_only_the_linear_hinge_needs_rounding():
 def test_unknown_hinges_are_named():
     with pytest.raises(ValueError, match="hinge must be 'squared' or 'linear', got 2"):
         RankSVM(2)([0.0, 1.0], [1, 0], [0, 0])
+
+
+@pytest.mark.parametrize("width", [0.01, 0.25, 1.0])
+def test_a_rounded_hinge_is_whitened_by_the_pairs_inside_a_width_of_1(width):
+    # A pair bends where t = 1 - (difference of scores) is between 0 and 1. Random signs
+    # find that of a pair with a chance, so that there are ten pairs of each kind.
+    differences = np.repeat([0.2, 0.9, -0.2, 1.2], 10)
+    scores = np.column_stack((differences, np.zeros(40))).ravel()
+    lists, y = Lists([2] * 40), np.array([1.0, 0.0] * 40)
+    loss = ranksvm._RoundedHinge(width)
+    weights = loss.curvature_weights(scores, loss.prepare(y, lists), lists)
+    assert (weights.reshape(4, 20) > 0).any(axis=1).tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -354,3 +354,21 @@ def test_values_asserted_in_other_projects_tests(published_values):
     assert seen in ({"ap"}, set(PUBLISHED))  # those of pyltr, and of others too
     others = {entry["metric"] for entry in entries} - seen
     assert others == {"dcg", "ndcg", "err", "kendall_tau"}  # beside their metrics
+
+
+def test_lists_of_which_nothing_is_retrieved_have_a_precision_of_0():
+    y, scores, groups = [1, 1, 1, 0], [4.0, 3.0, 2.0, 1.0], [7, 7, 8, 8]
+    retrieved = [False, False, True, True]
+    for k in (None, 1):
+        value = precision_at_k_score(
+            y, scores, groups, k=k, average=None, retrieved=retrieved
+        )
+        np.testing.assert_array_equal(value, [0.0, 0.5 if k is None else 1.0])
+
+
+def test_scikit_learns_average_precision_refuses_a_cut_off_and_only_that():
+    y, scores, groups = [1, 0, 1], [3.0, 2.0, 1.0], [7, 7, 7]
+    value = average_precision_score(y, scores, groups, convention="sklearn")
+    assert value == pytest.approx((1 + 2 / 3) / 2, abs=TOL)
+    with pytest.raises(ValueError, match="no cut-off for average precision"):
+        average_precision_score(y, scores, groups, k=2, convention="sklearn")

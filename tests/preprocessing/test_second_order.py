@@ -262,6 +262,16 @@ def test_constant_products_are_never_kept():
     np.testing.assert_array_equal(as_rows.pairs_, centred.pairs_)
 
 
+def test_the_rounding_of_a_large_mean_is_not_taken_for_a_spread():
+    # Squares about the mean are 1e-6 in all rows, but for the 1e-10 that numbers of
+    # 1e6 are rounded to; the level is 1e9 deviations, and not 1e3.
+    sign = np.where(np.random.default_rng(0).permutation(100) < 50, 1.0, -1.0)
+    X = np.column_stack((1e6 + 1e-3 * sign, np.random.default_rng(1).normal(size=100)))
+    y = np.random.default_rng(2).normal(size=100)
+    fitted = SecondOrderFeatures(0.0).fit(X, y)
+    assert fitted.pairs_.tolist() == [[0, 1], [1, 1]]
+
+
 def test_equal_features_give_equal_products_that_are_all_kept():
     X, _ = drawn()
     fitted = SecondOrderFeatures(0.5).fit(X, X[:, 0] ** 2)

@@ -11,9 +11,11 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
+from skrank import Lists
 from skrank.datasets import make_ranking
 from skrank.metrics import pairwise_accuracy_score
 from skrank.preprocessing import QueryScaler, _blocks
+from skrank.preprocessing._list_scales import centred_in_spans
 
 
 def drawn(n_lists=30, largest=9, seed=0):
@@ -277,3 +279,11 @@ def test_lists_of_a_fifth_of_the_rows_in_the_fit_are_warned_of():
     QueryScaler().fit(X, groups=np.repeat(np.arange(10), 10)).transform(
         X[:6], np.repeat([0, 1, 2], 2)
     )
+
+
+def test_spans_of_values_near_the_largest_number_are_their_differences():
+    x = np.array([[1.2e308], [0.4e308], [0.8e308], [3.0], [1.0]])
+    centred, squares, span = centred_in_spans(x, Lists([3, 2]))
+    np.testing.assert_allclose(span, [[0.8e308], [2.0]], rtol=1e-15)
+    np.testing.assert_allclose(centred.ravel(), [0.5, -0.5, 0, 0.5, -0.5], atol=1e-15)
+    np.testing.assert_allclose(squares, [[0.5], [0.5]], rtol=1e-15)
