@@ -13,6 +13,8 @@ def test_an_example_runs(example, monkeypatch, capsys):
     matplotlib = pytest.importorskip("matplotlib", reason="examples draw figures")
     if "skrank.neural" in example.read_text("utf-8"):
         pytest.importorskip("torch", reason="the example is about networks")
+    if "import LGBMRanker" in example.read_text("utf-8"):
+        pytest.importorskip("lightgbm", reason="the example trains its trees")
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
