@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from yardstick import report
@@ -115,6 +117,73 @@ def small_fits():
     return [("a fit of 500 x 20, ms", 1000 * float(np.median(times)), 2.5)]
 
 
+def beside_the_solver():
+    """Return rows: CPU time of a fit before and after the solver runs.
+
+    Of a dense fit in reads of X (``X.sum()``), of a wide sparse one in evaluations.
+    """
+    rng = np.random.default_rng(0)
+    n_rows, n_columns, n_stored = 100_000, 1_000_000, 50
+    columns = np.sort(rng.integers(0, n_columns, (n_rows, n_stored)), axis=1)
+    wide = sparse.csr_array(
+        (
+            rng.random(columns.size),
+            columns.ravel(),
+            np.arange(0, columns.size + 1, n_stored),
+        ),
+        shape=(n_rows, n_columns),
+    )
+    wide.sum_duplicates()
+    cases = [
+        ("300,000 x 136, reads", rng.standard_normal((300_000, 136)), 4.0),
+        ("sparse 100,000 x 1,000,000, by evaluations of", wide, 2.0),
+    ]
+    return [
+        (f"beside the solver, {name} X", _share_beside(X), target)
+        for name, X, target in cases
+    ]
+
+
+def _share_beside(X):
+    """Return the median CPU time of a fit of X beside the solver, in its unit."""
+    n_rows = X.shape[0]
+    y, groups = (
+        np.random.default_rng(1).integers(0, 3, n_rows),
+        np.arange(n_rows) // 100,
+    )
+    inside, calls = [], []
+    solve, evaluate = ListMLERanker._solve, LinearObjective.__call__
+
+    def timed(function, times):
+        def run(*arguments):
+            start = time.process_time()
+            result = function(*arguments)
+            times.append(time.process_time() - start)
+            return result
+
+        return run
+
+    ListMLERanker._solve = timed(solve, inside)
+    LinearObjective.__call__ = timed(evaluate, calls)
+    shares = []
+    try:
+        for _ in range(5):
+            inside.clear()
+            calls.clear()
+            start = time.process_time()
+            with warnings.catch_warnings(action="ignore", category=UserWarning):
+                ListMLERanker().fit(X, y, groups)  # some columns cannot rank
+            beside = time.process_time() - start - sum(inside)
+            start = time.process_time()
+            X.sum()
+            read = time.process_time() - start
+            unit = np.median(calls) if sparse.issparse(X) else read
+            shares.append(beside / unit)
+    finally:
+        ListMLERanker._solve, LinearObjective.__call__ = solve, evaluate
+    return float(np.median(shares))
+
+
 def jittered(n_copies=2, seed=0):
     """Return standardised copies of MSLR rows with noise of a tenth of each feature.
 
@@ -168,7 +237,7 @@ def paths():
 
 def rows():
     """Return (name, number, target or None) of each measurement."""
-    return counts() + small_fits() + paths()
+    return counts() + small_fits() + beside_the_solver() + paths()
 
 
 if __name__ == "__main__":
