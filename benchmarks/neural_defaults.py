@@ -74,6 +74,12 @@ VARIANTS = {
     "mlp gain, 5 epochs, list, dropout .5": mlp(
         GAIN, **{**LIST, "early_stopping": False, "max_epochs": 5, "dropout": 0.5}
     ),
+    "mlp gain, 5 epochs, dropout .5": mlp(
+        GAIN, **{**STOP, "early_stopping": False, "max_epochs": 5, "dropout": 0.5}
+    ),
+    "mlp gain, 10 epochs, dropout .5": mlp(
+        GAIN, **{**STOP, "early_stopping": False, "max_epochs": 10, "dropout": 0.5}
+    ),
     "mlp gain, stop, dropout .5": mlp(GAIN, **{**STOP, "dropout": 0.5}),
     "mlp gain, stop, 3 networks": mlp(GAIN, **{**STOP, "n_networks": 3}),
     "mlp gain, stop, dropout .5, 3 networks": mlp(
