@@ -2,11 +2,11 @@
 
 import importlib as _importlib
 import sys as _sys
+import typing as _typing
 from importlib.machinery import PathFinder as _PathFinder
 from importlib.metadata import version as _version
 from importlib.util import find_spec as _find_spec
 from pathlib import Path as _Path
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _find_spec("skrank._kernels.gemv") is None:
     # This is the source folder of a clone, which shadows the installed package but has
@@ -25,18 +25,40 @@ if _find_spec("skrank._kernels.gemv") is None:
             "and no skrank is installed. Run `pip install .` in the folder above first."
         )
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
+    # For type checkers and editors, which do not run `__getattr__` below.
+    from skrank import base as base
+    from skrank import datasets as datasets
+    from skrank import ensemble as ensemble
+    from skrank import export as export
+    from skrank import inspection as inspection
+    from skrank import interop as interop
+    from skrank import linear_model as linear_model
+    from skrank import losses as losses
+    from skrank import metrics as metrics
+    from skrank import model_selection as model_selection
+    from skrank import neural as neural
+    from skrank import preprocessing as preprocessing
     from skrank._data.groups import with_groups as with_groups
     from skrank._data.lists import Lists as Lists
     from skrank._data.ranks import rank_within as rank_within
     from skrank.ensemble import ranking_pipeline as ranking_pipeline
-    from skrank.linear_model import *
+    from skrank.linear_model import DavidsonLuceRanker as DavidsonLuceRanker
+    from skrank.linear_model import DavidsonRanker as DavidsonRanker
+    from skrank.linear_model import LinearRanker as LinearRanker
+    from skrank.linear_model import ListMLERanker as ListMLERanker
+    from skrank.linear_model import ListNetRanker as ListNetRanker
+    from skrank.linear_model import PMOPRanker as PMOPRanker
+    from skrank.linear_model import RankNetRanker as RankNetRanker
+    from skrank.linear_model import RankRegressionRanker as RankRegressionRanker
+    from skrank.linear_model import RankSVMRanker as RankSVMRanker
+    from skrank.linear_model import RaoKupperRanker as RaoKupperRanker
 
 __version__ = _version("skrank")
 
-# Where each public name comes from; a new ranker is one line here. All are loaded when
-# they are first used, so that `import skrank; skrank.model_selection` works and Ctrl-C
-# is understood while the command imports NumPy.
+# Where each public name comes from; a new ranker is one line here and one above. All
+# are loaded when they are first used, so that `import skrank; skrank.model_selection`
+# works and Ctrl-C is understood while the command imports NumPy.
 _HOMES = {
     "DavidsonLuceRanker": "linear_model",
     "DavidsonRanker": "linear_model",
@@ -71,15 +93,17 @@ _ROOMS = (
 __all__ = list(_HOMES)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_ROOMS})
 
 
-def __getattr__(name):
-    if name in _ROOMS:
-        return _importlib.import_module(f"skrank.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'skrank' has no attribute {name!r}")
-    home = _importlib.import_module(f"skrank.{_HOMES[name]}")
-    globals()[name] = value = getattr(home, name)
-    return value
+if not _typing.TYPE_CHECKING:  # a checker would take any name for a public one
+
+    def __getattr__(name: str) -> _typing.Any:
+        if name in _ROOMS:
+            return _importlib.import_module(f"skrank.{name}")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'skrank' has no attribute {name!r}")
+        home = _importlib.import_module(f"skrank.{_HOMES[name]}")
+        globals()[name] = value = getattr(home, name)
+        return value

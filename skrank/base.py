@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from inspect import signature
+from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from skrank._data.checks import finite_column, refuse_masked
@@ -45,6 +47,9 @@ class RankerMixin:
     array([0.8, 0.8])
     """
 
+    if TYPE_CHECKING:
+        predict: Any  # of the ranker itself
+
     __metadata_request__fit = {"groups": True}  # noqa: RUF012
     __metadata_request__score = {"groups": True}  # noqa: RUF012
 
@@ -56,7 +61,9 @@ class RankerMixin:
         return tags
 
     @takes_groups
-    def score(self, X, y, groups=None, sample_weight=None):
+    def score(
+        self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None
+    ) -> float:
         """Return the mean NDCG of the lists, ranked by ``predict``.
 
         Lists without a relevant row do not count; see
@@ -98,7 +105,14 @@ class RankerMixin:
         return ndcg_score(labels, self.predict(X), groups, sample_weight=sample_weight)
 
     @takes_groups
-    def predict_rank(self, X, groups=None, *, method="min", **of_lists):
+    def predict_rank(
+        self,
+        X: Any,
+        groups: Any = None,
+        *,
+        method: str = "min",
+        **of_lists: Any,
+    ) -> NDArray[Any]:
         """Return the rank of each row in its list, 1 for the best.
 
         Parameters

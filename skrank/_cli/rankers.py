@@ -48,4 +48,4 @@ def shown(name: str, settings: Mapping[str, Any]) -> str:
 def made(ranker: type, settings: Mapping[str, Any], **common: Any) -> Any:
     """Return a ranker with these settings, and those of ``common`` that it knows."""
     known = inspect.signature(ranker).parameters
-    return ranker(**{k: v for k, v in common.items() if k in known} | settings)
+    return ranker(**{k: v for k, v in common.items() if k in known} | dict(settings))

@@ -83,7 +83,10 @@ def read_files(
             _refuse_other_columns(paths, parts)
         else:
             loaded = load_letor(list(paths), sparse=args.sparse)
-            parts = [Rows(*part, _line_numbers(len(part[1])), None) for part in loaded]
+            parts = [
+                Rows(X, y, groups, _line_numbers(len(y)), None)
+                for X, y, groups in loaded
+            ]
     except ImportError as problem:
         error(str(problem))
     except OSError as problem:

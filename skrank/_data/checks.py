@@ -58,10 +58,10 @@ def check_count(
         )
 
 
-def check_choice(value: Any, name: str, choices: Iterable[str | None]) -> None:
-    """Raise ValueError for what is none of some strings, or of None among them."""
+def check_choice(value: Any, name: str, choices: Iterable[str | bool | None]) -> None:
+    """Raise ValueError for what is none of some strings, booleans or None."""
     known = list(choices)
-    if not (value is None or isinstance(value, str)) or value not in known:
+    if not (value is None or isinstance(value, str | bool)) or value not in known:
         *others, last = map(repr, known)
         listed = f"{', '.join(others)} or {last}" if others else last
         raise ValueError(f"{name} must be {listed}, got {value!r}.")

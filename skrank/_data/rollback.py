@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def keeps_old_state(fit: Callable[..., R]) -> Callable[..., R]:
+def keeps_old_state(fit: F) -> F:
     """Decorate a ``fit`` so that an error leaves the estimator as it was before.
 
     Checks of scikit-learn store names and number of the features before the rest of
@@ -18,7 +18,7 @@ def keeps_old_state(fit: Callable[..., R]) -> Callable[..., R]:
     """
 
     @wraps(fit)
-    def all_or_nothing(self: Any, *args: Any, **kwargs: Any) -> R:
+    def all_or_nothing(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)
@@ -27,4 +27,4 @@ def keeps_old_state(fit: Callable[..., R]) -> Callable[..., R]:
             vars(self).update(before)
             raise
 
-    return all_or_nothing
+    return cast(F, all_or_nothing)

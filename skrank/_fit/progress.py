@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -15,7 +15,7 @@ except ImportError:  # scikit-learn before 1.9
         """Stand for scikit-learn's mixin: there are no callbacks to set."""
 
 
-R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 # Called after each iteration of the fit that runs in this thread.
 _listener: ContextVar[Callable[[], None] | None] = ContextVar("listener", default=None)
 
@@ -27,7 +27,7 @@ def iteration_done() -> None:
         listener()
 
 
-def reports_progress(fit: Callable[..., R]) -> Callable[..., R]:
+def reports_progress(fit: F) -> F:
     """Decorate a ``fit`` so that callbacks hear of its begin, iterations and end.
 
     Without callbacks set, on the estimator or on a search or pipeline around it, the
@@ -35,7 +35,7 @@ def reports_progress(fit: Callable[..., R]) -> Callable[..., R]:
     """
 
     @wraps(fit)
-    def reporting(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> R:
+    def reporting(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         if not (
             hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
         ):
@@ -57,4 +57,4 @@ def reports_progress(fit: Callable[..., R]) -> Callable[..., R]:
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return result
 
-    return reporting
+    return cast(F, reporting)

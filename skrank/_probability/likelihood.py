@@ -23,7 +23,15 @@ from skrank.losses import Loss
 
 
 @takes_groups
-def log_likelihood(ranker, X, y, groups=None, *, average="sum", sample_weight=None):
+def log_likelihood(
+    ranker: Any,
+    X: Any,
+    y: Any,
+    groups: Any = None,
+    *,
+    average: Any = "sum",
+    sample_weight: Any = None,
+) -> Any:
     r"""Return the logarithm of the probability of the labels' order.
 
     Likelihoods compare only over the same sample space:
@@ -86,7 +94,9 @@ def log_likelihood(ranker, X, y, groups=None, *, average="sum", sample_weight=No
 
 
 @takes_groups
-def deviance(ranker, X, y, groups=None, *, sample_weight=None):
+def deviance(
+    ranker: Any, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None
+) -> float:
     """Return -2 times the log-likelihood.
 
     Parameters
@@ -115,7 +125,9 @@ def deviance(ranker, X, y, groups=None, *, sample_weight=None):
 
 
 @takes_groups
-def aic(ranker, X, y, groups=None, *, sample_weight=None):
+def aic(
+    ranker: Any, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None
+) -> float:
     r"""Return Akaike's criterion on the data of the fit: deviance plus 2 df.
 
     ``df`` is the number of coefficients that the data determine; with ``alpha``

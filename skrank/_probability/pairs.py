@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from skrank._data.checks import equally_long
@@ -11,7 +13,7 @@ from skrank._probability.likelihood import add_up
 from skrank._probability.results import PairProba
 
 
-def pairwise_proba(ranker, X_a, X_b):
+def pairwise_proba(ranker: Any, X_a: Any, X_b: Any) -> PairProba:
     r"""Return the probability that each row of ``X_a`` beats that of ``X_b``.
 
     For rows of the same list. Models without ties have
@@ -47,8 +49,14 @@ def pairwise_proba(ranker, X_a, X_b):
 
 @takes_groups
 def composite_log_likelihood(
-    ranker, X, y, groups=None, *, average="sum", sample_weight=None
-):
+    ranker: Any,
+    X: Any,
+    y: Any,
+    groups: Any = None,
+    *,
+    average: Any = "sum",
+    sample_weight: Any = None,
+) -> Any:
     """Return the log-likelihood of pairs, as if they were independent.
 
     Each pair of rows of a list has its own sample space: win or loss, and pairs

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skrank._data.checks import check_count
@@ -31,7 +32,9 @@ DRAWN_AT_ONCE = 2**22  # levels in memory
 
 
 @takes_groups
-def partition_proba(ranker, X, y, groups=None):
+def partition_proba(
+    ranker: Any, X: Any, y: Any, groups: Any = None
+) -> NDArray[np.float64]:
     """Return the probability of each list's labels, as an ordered partition.
 
     Parameters
@@ -58,7 +61,7 @@ def partition_proba(ranker, X, y, groups=None):
 
 
 @takes_groups
-def stage_proba(ranker, X, y, groups=None):
+def stage_proba(ranker: Any, X: Any, y: Any, groups: Any = None) -> Any:
     """Return the probability of each level, once the better ones are taken.
 
     Parameters
@@ -93,7 +96,9 @@ def stage_proba(ranker, X, y, groups=None):
 
 
 @takes_groups
-def sample_partitions(ranker, X, groups, n_samples=1, random_state=None):
+def sample_partitions(
+    ranker: Any, X: Any, groups: Any, n_samples: int = 1, random_state: Any = None
+) -> NDArray[np.intp]:
     """Draw ordered partitions from the fitted model, exactly.
 
     Parameters
@@ -127,7 +132,9 @@ def sample_partitions(ranker, X, groups, n_samples=1, random_state=None):
 
 
 @takes_groups
-def expected_level(ranker, X, groups, n_samples=1000, random_state=None):
+def expected_level(
+    ranker: Any, X: Any, groups: Any, n_samples: int = 1000, random_state: Any = None
+) -> ExpectedLevel:
     """Return the expected level of each row inside its list, 1 the best.
 
     Parameters
@@ -162,7 +169,9 @@ def expected_level(ranker, X, groups, n_samples=1000, random_state=None):
 
 
 @takes_groups
-def pairwise_proba(ranker, X, groups, n_samples=1000, random_state=None):
+def pairwise_proba(
+    ranker: Any, X: Any, groups: Any, n_samples: int = 1000, random_state: Any = None
+) -> ListPairProba:
     """Return how likely rows win, tie or lose against each other row of a list.
 
     It takes whole lists, not two rows as the method of pairwise models and of

@@ -26,7 +26,9 @@ DRAWN_AT_ONCE = 2**20  # noise values in memory
 
 
 @takes_groups
-def stage_proba(ranker, X, y, groups=None, *, full=False):
+def stage_proba(
+    ranker: Any, X: Any, y: Any, groups: Any = None, *, full: bool = False
+) -> Any:
     r"""Return the probability of each row's pick, at the stage when it was picked.
 
     .. math::
@@ -78,6 +80,7 @@ def stage_proba(ranker, X, y, groups=None, *, full=False):
         counted |= ends
     if full:
         softmaxes = _softmax_of_stages(scores, stages, counted, lists)
+        assert data.grouping is not None
         label_order = data.grouping.label_order()
         numbers = range(len(lists)) if label_order is None else label_order
         return [softmaxes[q] for q in numbers]
@@ -87,7 +90,9 @@ def stage_proba(ranker, X, y, groups=None, *, full=False):
 
 
 @takes_groups
-def sample_rankings(ranker, X, groups, n_samples=1, random_state=None):
+def sample_rankings(
+    ranker: Any, X: Any, groups: Any, n_samples: int = 1, random_state: Any = None
+) -> NDArray[np.intp]:
     """Draw rankings of each list from the fitted model.
 
     Exact: scores plus independent standard Gumbel noise, sorted.
@@ -125,7 +130,15 @@ def sample_rankings(ranker, X, groups, n_samples=1, random_state=None):
 
 
 @takes_groups
-def top_k_proba(ranker, X, groups, k, *, n_samples=10_000, random_state=None):
+def top_k_proba(
+    ranker: Any,
+    X: Any,
+    groups: Any,
+    k: int,
+    *,
+    n_samples: int = 10_000,
+    random_state: Any = None,
+) -> TopKProba:
     r"""Return the probability of each row to be among the first k of its list.
 
     Exact: softmax for k = 1, else by quadrature over the race of exponentials,

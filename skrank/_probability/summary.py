@@ -41,17 +41,17 @@ from skrank._probability.solving import estimate_some
 
 @takes_groups
 def summary(
-    ranker,
-    X,
-    y,
-    groups=None,
+    ranker: Any,
+    X: Any,
+    y: Any,
+    groups: Any = None,
     *,
-    sample_weight=None,
-    covariance="clustered",
-    confidence=0.95,
-    clusters=None,
-    features=None,
-):
+    sample_weight: Any = None,
+    covariance: str = "clustered",
+    confidence: float = 0.95,
+    clusters: Any = None,
+    features: Any = None,
+) -> FitSummary:
     """Return the coefficients with standard errors, on the data of the fit.
 
     Standard errors are clustered by list (sandwich, Godambe): right where lists

@@ -77,10 +77,12 @@ def opened(path: Any) -> Iterator[BinaryIO]:
                 f"no module {packing.module}. Unpack the file first: "
                 f"{packing.advice} {name}"
             ) from error
+        errors: tuple[type[Exception], ...]
+        errors = (EOFError, zlib.error, OSError, *_own_errors(module))
         try:
             with module.open(raw) as file:
                 yield file
-        except (EOFError, zlib.error, OSError, *_own_errors(module)) as error:
+        except errors as error:
             if getattr(error, "errno", None) is not None:
                 raise  # of the disk, not of the content
             raise ValueError(
@@ -88,10 +90,10 @@ def opened(path: Any) -> Iterator[BinaryIO]:
             ) from error
 
 
-def _own_errors(module: Any) -> list[type[Exception]]:
+def _own_errors(module: Any) -> tuple[type[Exception], ...]:
     """Return the exceptions of a module for damaged files; gzip and bz2 have none."""
     names = ("LZMAError", "ZstdError")
-    return [getattr(module, name) for name in names if hasattr(module, name)]
+    return tuple(getattr(module, name) for name in names if hasattr(module, name))
 
 
 def blocks_of_lines(file: BinaryIO, name: str) -> Iterator[tuple[bytes, bool]]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 
 from skrank._data.checks import Integers, is_integer
 from skrank._data.lists import Lists
+from skrank._data.parameters import checks_arguments
 
 
-@validate_params(
+@checks_arguments(
     {
         "n_lists": [Integers(1)],
         "list_size": [Integers(1), tuple, list],
@@ -25,21 +28,20 @@ from skrank._data.lists import Lists
         "return_coef": ["boolean"],
         "random_state": ["random_state"],
     },
-    prefer_skip_nested_validation=True,
 )
 def make_ranking(
-    n_lists=100,
+    n_lists: int = 100,
     *,
-    list_size=(5, 30),
-    n_features=20,
-    n_informative=10,
-    grade_shares=(0.52, 0.32, 0.13, 0.02, 0.01),
-    noise=0.5,
-    list_effect=0.0,
-    shuffle=False,
-    return_coef=False,
-    random_state=None,
-):
+    list_size: int | tuple[int, int] = (5, 30),
+    n_features: int = 20,
+    n_informative: int = 10,
+    grade_shares: Sequence[float] = (0.52, 0.32, 0.13, 0.02, 0.01),
+    noise: float = 0.5,
+    list_effect: float = 0.0,
+    shuffle: bool = False,
+    return_coef: bool = False,
+    random_state: Any = None,
+) -> Any:
     r"""Draw lists whose graded labels follow a Plackett-Luce model with ties.
 
     In each list the rows are ordered by noisy scores

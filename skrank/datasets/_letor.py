@@ -8,16 +8,16 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import validate_params
 
 from skrank._data.checks import Integers
 from skrank._data.groups import with_groups
+from skrank._data.parameters import checks_arguments
 from skrank.datasets._files import name_of, opened
 from skrank.datasets._letor_table import LARGEST_COLUMN, Form, Table
 from skrank.datasets._rows_on_disk import RowsOnDisk
 
 
-@validate_params(
+@checks_arguments(
     {
         "sparse": ["boolean"],
         "n_features": [Integers(1, LARGEST_COLUMN + 1), None],
@@ -27,19 +27,18 @@ from skrank.datasets._rows_on_disk import RowsOnDisk
         "return_docids": ["boolean"],
         "as_frame": ["boolean"],
     },
-    prefer_skip_nested_validation=True,
 )
 def load_letor(
-    path,
+    path: Any,
     *,
-    sparse=False,
-    n_features=None,
-    zero_based=False,
-    dtype=float,
-    to_memmap=None,
-    return_docids=False,
-    as_frame=False,
-):
+    sparse: bool = False,
+    n_features: int | None = None,
+    zero_based: bool = False,
+    dtype: Any = float,
+    to_memmap: Any = None,
+    return_docids: bool = False,
+    as_frame: bool = False,
+) -> Any:
     r"""Load rows, labels and groups from LETOR files (svmlight text with ``qid``).
 
     One line is one row::

@@ -83,7 +83,7 @@ class Table:
         limit = self.form.largest_value
         for text, is_whole in blocks_of_lines(file, self.name):
             end = b"" if is_whole else b"\n"
-            *arrays, runs, qids, counts, fault = parse_lines(
+            labels, row_ends, columns, values, runs, qids, counts, fault = parse_lines(
                 text + end, first_id, last_id, limit
             )
             if fault is not None and (is_whole or _is_sure(text, fault[2])):
@@ -97,7 +97,8 @@ class Table:
                     text[start:stop].decode("utf-8", "surrogateescape")
                     for start, stop in runs[:, 1:].tolist()
                 ]
-            part = Part(*arrays, np.diff(runs[:, 0], append=len(arrays[0])), qids)
+            run_sizes = np.diff(runs[:, 0], append=len(labels))
+            part = Part(labels, row_ends, columns, values, run_sizes, qids)
             n_lines, n_entries, largest_id, largest_line = counts
             if largest_id > self.largest_id:
                 self.largest_id, self.largest_line = largest_id, line + largest_line
@@ -209,7 +210,8 @@ def _explain(fault: Fault, text: bytes, start: int, form: Form) -> str:
             f"{packing.module}.open returns."
         )
     first_id, last_id, dtype = form
-    token = re.match(rb"[^\s#]{0,41}", text[start : start + 41])[0]
+    matched = re.match(rb"[^\s#]{0,41}", text[start : start + 41])
+    token = matched[0] if matched else b""
     shown = repr(token[:40].decode("utf-8", "backslashreplace"))
     shown += "..." if len(token) > 40 else ""
     if not token:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ FILE = "mode_choice.csv"
 NUMBERS = ("ttme", "invc", "invt", "gc", "hinc", "psize")
 
 
-def load_mode_choice(*, as_frame=False):
+def load_mode_choice(*, as_frame: bool = False) -> Any:
     """Load which of four modes of travel 210 people chose.
 
     Each list is one traveller between Sydney, Canberra and Melbourne, its four rows

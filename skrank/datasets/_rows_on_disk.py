@@ -62,7 +62,7 @@ class RowsOnDisk:
             part = slice(start, ends[-1])
             rows = np.zeros((len(ends), self.width), self.dtype)
             scatter(values[part], columns[part], ends - start, rows)
-            self.file.write(rows)
+            self.file.write(rows.data)
         self.n_rows += len(row_ends)
 
     def widen(self, width: int) -> None:
@@ -81,7 +81,7 @@ class RowsOnDisk:
                 stop - start, narrow
             )
             self.file.seek(HEADER + start * width * self.dtype.itemsize)
-            self.file.write(rows)
+            self.file.write(rows.data)
         self.file.seek(0, os.SEEK_END)
 
     def finish(self) -> NDArray:

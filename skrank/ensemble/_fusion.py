@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.base import _fit_context
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import (
@@ -23,6 +24,7 @@ from sklearn.utils.validation import (
 from skrank._data.checks import Integers, finite_column
 from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, groups_on_index, takes_groups
+from skrank._data.parameters import checks_parameters
 from skrank._data.ranks import rank_within
 from skrank.base import RankerMixin
 from skrank.ensemble._members import (
@@ -123,20 +125,20 @@ class FusionRanker(RankerMixin, _BaseComposition):
 
     def __init__(
         self,
-        estimators,
-        method="scores",
+        estimators: list[tuple[str, Any]],
+        method: str = "scores",
         *,
-        weights=None,
-        rrf_constant=60.0,
-        n_jobs=None,
-    ):
+        weights: Any = None,
+        rrf_constant: float = 60.0,
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimators = estimators
         self.method = method
         self.weights = weights
         self.rrf_constant = rrf_constant
         self.n_jobs = n_jobs
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, and those of members by name and double underscore.
 
         Parameters
@@ -151,7 +153,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
         """
         return self._get_params("estimators", deep=deep)
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, members by name, or members' parameters.
 
         Parameters
@@ -167,7 +169,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
         self._set_params("estimators", **params)
         return self
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Return what is routed to members.
 
         Returns
@@ -192,13 +194,13 @@ class FusionRanker(RankerMixin, _BaseComposition):
         return tags
 
     @property
-    def n_features_in_(self):
+    def n_features_in_(self) -> int:
         """Number of features."""
         check_is_fitted(self)
         return self.estimators_[0].n_features_in_
 
     @property
-    def coef_(self):
+    def coef_(self) -> NDArray[np.float64]:
         """Weight of each feature in the fused score."""
         check_is_fitted(self)
         self._check_linear()
@@ -206,7 +208,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
         return self._mean(_over(np.array(rows).T, self.deviations_))
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> float:
         """Score of a row of zeros."""
         check_is_fitted(self)
         self._check_linear()
@@ -239,8 +241,10 @@ class FusionRanker(RankerMixin, _BaseComposition):
         return columns @ (weights / weights.max()) / np.sum(weights / weights.max())
 
     @takes_groups
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, groups=None, *, sample_weight=None):
+    @checks_parameters(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None
+    ) -> Self:
         """Fit every member.
 
         Parameters
@@ -297,7 +301,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
         return self
 
     @takes_groups
-    def predict(self, X, groups=None):
+    def predict(self, X: Any, groups: Any = None) -> NDArray[np.float64]:
         """Return the fused score of each row.
 
         Parameters
@@ -342,7 +346,9 @@ class FusionRanker(RankerMixin, _BaseComposition):
         return self._mean(sizes[:, None] - ranks)
 
     @takes_groups
-    def score(self, X, y, groups=None, sample_weight=None):
+    def score(
+        self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None
+    ) -> float:
         """Return the mean NDCG of the lists, ranked by ``predict``.
 
         Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
@@ -28,7 +29,9 @@ RIDGE_ALPHAS = np.logspace(0, 4, 9)
 WEIGHTS = (2.0, 1.0, 2.0)
 
 
-def ranking_pipeline(*, per_list=True, categorical="auto", n_jobs=None):
+def ranking_pipeline(
+    *, per_list: bool = True, categorical: Any = "auto", n_jobs: int | None = None
+) -> Pipeline:
     """Return an unfitted pipeline that ranks well without tuning.
 
     Its steps are scikit-learn's and skrank's own, to see and to change:
@@ -166,13 +169,13 @@ def _ranker(n_jobs):
 class Categories:
     """Select the columns to encode, when the table is there."""
 
-    def __init__(self, columns):
+    def __init__(self, columns: Any) -> None:
         self.columns = columns
 
     def __repr__(self):
         return f"{type(self).__name__}({self.columns!r})"
 
-    def __call__(self, X):
+    def __call__(self, X: Any) -> Any:
         """Return the columns to encode, as names or numbers."""
         names = getattr(X, "columns", None)
         if not isinstance(self.columns, str):
@@ -189,7 +192,7 @@ class Categories:
 class Others(Categories):
     """Select the columns that are not to encode."""
 
-    def __call__(self, X):
+    def __call__(self, X: Any) -> Any:
         """Return the other columns, as names or numbers."""
         names = getattr(X, "columns", None)
         chosen = super().__call__(X)

@@ -76,7 +76,8 @@ def _number(value: float, exponent: bool = True) -> str:
 
 def _quoted(name: str, quoting: str) -> str:
     """Return a quoted column name."""
-    opening, closing = QUOTES[quoting]
+    quotes = QUOTES[quoting]
+    opening, closing = quotes[0], quotes[1]
     if quoting == "bigquery" and (closing in name or "\\" in name):
         raise ValueError(
             f"feature name {name!r} cannot be quoted for BigQuery; rename the column."

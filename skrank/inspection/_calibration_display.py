@@ -309,7 +309,8 @@ def _by_list(
         np.bincount(place, weights=values, minlength=n_lists * n_bins)
         for values in (np.ones(len(bins)), proba, outcome)
     ]
-    return np.stack(sums, axis=-1).reshape(n_lists, n_bins, 3)
+    result: Floats = np.stack(sums, axis=-1, dtype=float)
+    return result.reshape(n_lists, n_bins, 3)
 
 
 def _bands(

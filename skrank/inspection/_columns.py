@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,7 +145,7 @@ def _numbers(X: Any, n_rows: int) -> Iterator[tuple[str, Floats | None]]:
     """Yield name and values of each column, None for a column without numbers."""
     refuse_masked(X, "X")
     if hasattr(X, "iloc") and hasattr(X, "columns"):
-        pairs = (
+        pairs: Iterable[tuple[str, Floats | None]] = (
             (str(X.columns[j]), _from_pandas(X.iloc[:, j])) for j in range(X.shape[1])
         )
     elif hasattr(X, "get_columns"):

@@ -108,10 +108,12 @@ class RankerComparisonDisplay:
             This display.
         """
         statistics = self.comparison.statistics(self.metric)
-        names = sorted(
-            (name for name in statistics if statistics[name].interval is not None),
-            key=lambda name: -statistics[name].interval.mean,
-        )
+        intervals = {
+            name: of_ranker.interval
+            for name, of_ranker in statistics.items()
+            if of_ranker.interval is not None
+        }
+        names = sorted(intervals, key=lambda name: -intervals[name].mean)
         size = (10.0, max(3.6, height_of(len(names))))
         self.figure_, self.axes_ = new_axes(ax, 2, size)
         self.ax_ = self.axes_[0]

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from skrank._data.checks import check_count
 from skrank._data.groups import find_groups, takes_groups
-from skrank._data.lists import Floats
+from skrank._data.lists import Indices
 from skrank.inspection._drawing import COLORS, GREY, new_axes, style_of
 from skrank.inspection._models import transformed
 
@@ -198,7 +198,7 @@ class RegularizationPathDisplay:
         check_count(max_labels, "max_labels")
         self.figure_, (self.ax_,) = new_axes(ax, 1, (7.4, 4.4))
         weakest = self.coefs[np.argmin(self.alphas)]
-        order: Floats = np.argsort(-np.abs(weakest), kind="stable")
+        order: Indices = np.argsort(-np.abs(weakest), kind="stable")
         self.lines_ = []
         n_named = min(max_labels, len(order))
         for place, j in enumerate(order):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,7 +58,7 @@ class StageProbaDisplay:
            [ nan, 0.73, 0.27]])
     """
 
-    def __init__(self, rows: Sequence[Any], scores: Any, *, title: str = "") -> None:
+    def __init__(self, rows: Any, scores: Any, *, title: str = "") -> None:
         self.rows = list(rows)
         self.scores = finite_column(scores, "scores")
         if len(self.rows) != len(self.scores):
@@ -160,7 +159,7 @@ class StageProbaDisplay:
         bars, names = self._shown(n_shown)
         size = (max(2.0 + 1.35 * n_stages, 4.5), height_of(len(names), 2.4))
         self.figure_, (self.ax_,) = new_axes(ax, 1, size)
-        self.bars_ = []
+        self.bars_: list[Any] = []
         for stage, proba in enumerate(bars):
             self._plot_stage(stage, proba)
         names_at_rows(self.ax_, names)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
@@ -23,6 +23,7 @@ from skrank._data.checks import finite_column
 from skrank._data.grouping import Grouping, group_rows, list_weights
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Lists
+from skrank._data.parameters import checks_parameters
 from skrank.base import RankerMixin
 from skrank.interop._booster_libraries import Part, adapter_of
 
@@ -95,16 +96,29 @@ class BoosterRanker(MetaEstimatorMixin, RankerMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, estimator, *, validation_fraction=None, random_state=None):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        validation_fraction: float | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.estimator = estimator
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
     @takes_groups
-    @_fit_context(prefer_skip_nested_validation=False)
+    @checks_parameters(prefer_skip_nested_validation=False)
     def fit(
-        self, X, y, groups=None, *, sample_weight=None, eval_set=None, **fit_params
-    ):
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        *,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        **fit_params: Any,
+    ) -> Self:
         """Fit the booster.
 
         Parameters
@@ -162,7 +176,7 @@ class BoosterRanker(MetaEstimatorMixin, RankerMixin, BaseEstimator):
         self.estimator_ = booster
         return self
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the score of each row.
 
         Parameters
@@ -188,6 +202,7 @@ class BoosterRanker(MetaEstimatorMixin, RankerMixin, BaseEstimator):
 
     def _split(self, part: Part) -> tuple[Part, Part]:
         """Return the part to fit and a part of whole lists to watch."""
+        assert self.validation_fraction is not None
         n_lists = part.lists.n_lists
         n_kept_out = int(np.ceil(self.validation_fraction * n_lists))
         if n_kept_out >= n_lists:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, _fit_context
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._data.checks import Integers
 from skrank._data.groups import takes_groups
+from skrank._data.parameters import checks_parameters
 from skrank._data.rollback import keeps_old_state
 from skrank._fit.blocks import linear_scores
 from skrank._fit.data import FitData, check_data, check_features
@@ -70,8 +72,17 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
     }
 
     def __init__(
-        self, *, alpha, normalize, max_iter, tol, ftol, warm_start, n_jobs, verbose
-    ):
+        self,
+        *,
+        alpha: float | str,
+        normalize: str | None,
+        max_iter: int,
+        tol: float,
+        ftol: float,
+        warm_start: bool,
+        n_jobs: int | None,
+        verbose: int,
+    ) -> None:
         self.alpha = alpha
         self.normalize = normalize
         self.max_iter = max_iter
@@ -86,10 +97,12 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
         raise NotImplementedError
 
     @takes_groups
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(prefer_skip_nested_validation=True)
     @reports_progress
     @keeps_old_state
-    def fit(self, X, y, groups=None, *, sample_weight=None):
+    def fit(
+        self, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None
+    ) -> Self:
         """Fit the weights.
 
         An error leaves the ranker as it was before.
@@ -139,7 +152,9 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
         name = f"{type(self).__name__}.fit"
         data = self._fit_data(X, y, groups, sample_weight)
         warn_of_data(name, data)
-        self.alpha_ = penalty_by_rule(data) if self.alpha == "auto" else self.alpha
+        self.alpha_ = (
+            penalty_by_rule(data) if isinstance(self.alpha, str) else self.alpha
+        )
         loss = self._loss()
         data = replace(data, y=loss.check_labels(data.y, data.lists))
         if self._why_inexact() is None:
@@ -155,7 +170,7 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
         warn_of_solution(name, objective, solution)
         warn_of_growth(name, objective, solution, self._parameter_names)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the score of each row.
 
         Parameters
@@ -191,7 +206,7 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
     composite_log_likelihood = ByModel(
         pairs=pairs.composite_log_likelihood, orders=pairs.composite_log_likelihood
     )
-    pairwise_proba = ByModel(
+    pairwise_proba: ByModel[Any] = ByModel(
         pairs=pairs.pairwise_proba,
         orders=pairs.pairwise_proba,
         partitions=partitions.pairwise_proba,

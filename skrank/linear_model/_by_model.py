@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import MethodType
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
+
+R = TypeVar("R")
 
 
-class ByModel:
+class ByModel(Generic[R]):
     """A method of rankers, chosen by the ``model`` of the ranker's loss.
 
     Like scikit-learn's ``available_if``: where the loss has no such model, the ranker
@@ -21,18 +23,18 @@ class ByModel:
         For each model a function whose first argument is the ranker.
     """
 
-    def __init__(self, **functions: Callable[..., Any]) -> None:
+    def __init__(self, **functions: Callable[..., R]) -> None:
         self.functions = functions
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, ranker: Any, owner: type) -> Any:
+    def __get__(self, ranker: Any, owner: type) -> Callable[..., R]:
         try:
             loss = (owner() if ranker is None else ranker)._loss()
         except (NotImplementedError, TypeError):
             if ranker is None:  # a class without a default loss
-                return self
+                return cast(Callable[..., R], self)
             raise
         function = self.functions.get(loss.model)
         if function is None:

@@ -88,15 +88,15 @@ class DavidsonRanker(BaseLinearRanker):
     def __init__(
         self,
         *,
-        alpha=0.1,
-        normalize="size",
-        max_iter=1000,
-        tol=1e-6,
-        ftol=LAST_DIGITS,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-    ):
+        alpha: float | str = 0.1,
+        normalize: str | None = "size",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        ftol: float = LAST_DIGITS,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(
             alpha=alpha,
             normalize=normalize,
@@ -112,6 +112,6 @@ class DavidsonRanker(BaseLinearRanker):
         return Davidson()
 
     @property
-    def tie_parameter_(self):
+    def tie_parameter_(self) -> float:
         """Parameter of ties in its natural scale."""
         return float(np.exp(self.extra_[0]))

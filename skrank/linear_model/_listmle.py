@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklearn.utils._param_validation import StrOptions
 
 from skrank._data.checks import Integers
@@ -117,21 +119,21 @@ class ListMLERanker(BaseLinearRanker):
 
     def __init__(
         self,
-        ties="efron",
-        last_level="skip",
-        top_k=None,
-        stage_weights="uniform",
-        random_state=None,
+        ties: str = "efron",
+        last_level: str = "skip",
+        top_k: int | None = None,
+        stage_weights: Any = "uniform",
+        random_state: Any = None,
         *,
-        alpha=0.1,
-        normalize=None,
-        max_iter=1000,
-        tol=1e-6,
-        ftol=LAST_DIGITS,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-    ):
+        alpha: float | str = 0.1,
+        normalize: str | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        ftol: float = LAST_DIGITS,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(
             alpha=alpha,
             normalize=normalize,

@@ -96,18 +96,18 @@ class ListNetRanker(BaseLinearRanker):
 
     def __init__(
         self,
-        target="gain",
-        temperature=1.0,
+        target: str = "gain",
+        temperature: float = 1.0,
         *,
-        alpha=0.1,
-        normalize=None,
-        max_iter=1000,
-        tol=1e-6,
-        ftol=LAST_DIGITS,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-    ):
+        alpha: float | str = 0.1,
+        normalize: str | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        ftol: float = LAST_DIGITS,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(
             alpha=alpha,
             normalize=normalize,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -156,25 +157,25 @@ class PMOPRanker(BaseLinearRanker):
 
     def __init__(
         self,
-        potential="arithmetic",
-        inference="exact",
-        max_tie_size=None,
-        n_steps=1,
-        learning_rate=0.1,
-        batch_size=None,
-        random_state=None,
+        potential: str = "arithmetic",
+        inference: str = "exact",
+        max_tie_size: int | None = None,
+        n_steps: int = 1,
+        learning_rate: float = 0.1,
+        batch_size: int | None = None,
+        random_state: Any = None,
         *,
-        max_updates=None,
-        average=AVERAGED,
-        alpha=0.1,
-        normalize=None,
-        max_iter=1000,
-        tol=1e-6,
-        ftol=LAST_DIGITS,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-    ):
+        max_updates: int | None = None,
+        average: float = AVERAGED,
+        alpha: float | str = 0.1,
+        normalize: str | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        ftol: float = LAST_DIGITS,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(
             alpha=alpha,
             normalize=normalize,

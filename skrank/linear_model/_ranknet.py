@@ -91,17 +91,17 @@ class RankNetRanker(BaseLinearRanker):
 
     def __init__(
         self,
-        pair_weight=None,
+        pair_weight: str | None = None,
         *,
-        alpha=0.1,
-        normalize="size",
-        max_iter=1000,
-        tol=1e-6,
-        ftol=LAST_DIGITS,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-    ):
+        alpha: float | str = 0.1,
+        normalize: str | None = "size",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        ftol: float = LAST_DIGITS,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(
             alpha=alpha,
             normalize=normalize,

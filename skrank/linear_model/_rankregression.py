@@ -92,17 +92,17 @@ class RankRegressionRanker(BaseLinearRanker):
 
     def __init__(
         self,
-        differences="margin",
+        differences: str = "margin",
         *,
-        alpha=0.1,
-        normalize="size",
-        max_iter=1000,
-        tol=1e-6,
-        ftol=LAST_DIGITS,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-    ):
+        alpha: float | str = 0.1,
+        normalize: str | None = "size",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        ftol: float = LAST_DIGITS,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(
             alpha=alpha,
             normalize=normalize,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any, Self
 
 import numpy as np
 import sklearn
@@ -59,28 +60,38 @@ class RankingScorer(BaseEstimator):
 
     _doc_link_module = "skrank"
 
-    def __init__(self, metric, *, greater_is_better=True, **kwargs):
+    def __init__(
+        self, metric: Any, *, greater_is_better: bool = True, **kwargs: Any
+    ) -> None:
         self.metric = metric
         self.greater_is_better = greater_is_better
         self.kwargs = kwargs
 
     @takes_groups
-    def __call__(self, estimator, X, y, groups=None, sample_weight=None, **of_lists):
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        sample_weight: Any = None,
+        **of_lists: Any,
+    ) -> Any:
         """Return ``self.score`` of the same arguments."""
         return self.score(estimator, X, y, groups, sample_weight, **of_lists)
 
     @takes_groups
     def score(
         self,
-        estimator,
-        X,
-        y,
-        groups=None,
-        sample_weight=None,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        sample_weight: Any = None,
         *,
-        history=None,
-        profile=None,
-    ):
+        history: Any = None,
+        profile: Any = None,
+    ) -> float:
         """Return the metric of the order in which an estimator puts the rows.
 
         Parameters
@@ -118,7 +129,7 @@ class RankingScorer(BaseEstimator):
         value = self.metric(np.asanyarray(y), scores, groups, **options)
         return value if self.greater_is_better else -value
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, those of the metric included.
 
         Parameters
@@ -137,7 +148,7 @@ class RankingScorer(BaseEstimator):
             **self.kwargs,
         }
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, those of the metric included.
 
         Parameters
@@ -191,7 +202,7 @@ class RankingScorer(BaseEstimator):
         return parameters is None or "sample_weight" in parameters
 
 
-def predicted(estimator, X, of_lists):
+def predicted(estimator: Any, X: Any, of_lists: dict[str, Any]) -> Any:
     """Return scores; what is known of lists goes to a model whose routing asks."""
     model = _without_search(estimator)
     asks = model
@@ -232,13 +243,13 @@ def _parameters(metric):
     return parameters
 
 
-def name_of_metric(metric):
+def name_of_metric(metric: Any) -> str:
     """Return the short name of a metric's function: "precision" of precision_at_k."""
     name = getattr(metric, "__name__", repr(metric))
     return name.removesuffix("_score").removesuffix("_at_k")
 
 
-def check_options(metric, options):
+def check_options(metric: Any, options: dict[str, Any]) -> None:
     """Raise TypeError for options that a metric does not take."""
     parameters = _parameters(metric)
     if parameters is None:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import sklearn
 from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._data.checks import Integers
 from skrank._data.groups import find_groups, takes_groups
+from skrank._data.parameters import checks_parameters
 from skrank._data.rollback import keeps_old_state
 from skrank._data.warnings import warn
 from skrank._fit.data import FitData, check_data
@@ -110,14 +112,14 @@ class RankerCV(RankerMixin, BaseEstimator):
 
     def __init__(
         self,
-        ranker=None,
-        alphas=10,
+        ranker: Any = None,
+        alphas: Any = 10,
         *,
-        cv=5,
-        scoring="ndcg@10",
-        rule="best",
-        n_jobs=None,
-    ):
+        cv: Any = 5,
+        scoring: Any = "ndcg@10",
+        rule: str = "best",
+        n_jobs: int | None = None,
+    ) -> None:
         self.ranker = ranker
         self.alphas = alphas
         self.cv = cv
@@ -126,9 +128,11 @@ class RankerCV(RankerMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     @takes_groups
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(prefer_skip_nested_validation=True)
     @keeps_old_state
-    def fit(self, X, y, groups=None, *, sample_weight=None):
+    def fit(
+        self, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None
+    ) -> Self:
         """Choose the penalty, and fit the ranker with it to all data.
 
         Parameters
@@ -194,7 +198,7 @@ class RankerCV(RankerMixin, BaseEstimator):
         self.ranker_.fit(X, y, groups, sample_weight=sample_weight)
         return self
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the score of each row by ``ranker_``.
 
         Parameters
@@ -211,7 +215,9 @@ class RankerCV(RankerMixin, BaseEstimator):
         return self.ranker_.predict(X)
 
     @takes_groups
-    def score(self, X, y, groups=None, sample_weight=None):
+    def score(
+        self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None
+    ) -> float:
         """Return the value of ``scoring`` for lists ranked by ``ranker_``.
 
         Parameters
@@ -236,7 +242,7 @@ class RankerCV(RankerMixin, BaseEstimator):
         return float(scorer(self, X, y, groups=groups, **options))
 
     @property
-    def coef_(self):
+    def coef_(self) -> NDArray[np.float64]:
         """Weights of ``ranker_``."""
         check_is_fitted(self)
         return self.ranker_.coef_
@@ -301,6 +307,7 @@ def _fold_path(
     objective = model._objective(part, loss)
     with objective.running():
         solutions = solve_path(objective, alphas.tolist(), model._solve)
+    assert fold.test_rows is not None
     test = fold.test.take(fold.test_rows)
     options = {"groups": test.groups}
     if weight is not None and _takes_weights(scorer):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 
@@ -11,8 +13,14 @@ from skrank.model_selection._splitters import QueryShuffleSplit, code_groups
 
 @takes_groups
 def group_train_test_split(
-    X, y, groups=None, *, test_size=None, train_size=None, random_state=None
-):
+    X: Any,
+    y: Any,
+    groups: Any = None,
+    *,
+    test_size: Any = None,
+    train_size: Any = None,
+    random_state: Any = None,
+) -> list[Any]:
     """Split data at random into a training and a test set of whole lists.
 
     What :func:`sklearn.model_selection.train_test_split` does for rows, which would

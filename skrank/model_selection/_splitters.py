@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 from sklearn.utils.validation import _num_samples
 
@@ -56,7 +58,9 @@ class QueryKFold(GroupKFold):
     """
 
     @takes_groups
-    def split(self, X, y=None, groups=None):
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Generate the row numbers of each training and test set.
 
         Parameters
@@ -125,7 +129,9 @@ class QueryShuffleSplit(GroupShuffleSplit):
     """
 
     @takes_groups
-    def split(self, X, y=None, groups=None):
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Generate the row numbers of each training and test set.
 
         Parameters

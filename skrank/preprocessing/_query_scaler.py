@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 import sklearn
@@ -137,8 +138,13 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     }
 
     def __init__(
-        self, method="standard", *, scale=1.0, shrinkage=0.0, signed_log=False
-    ):
+        self,
+        method: str = "standard",
+        *,
+        scale: float = 1.0,
+        shrinkage: float | str = 0.0,
+        signed_log: bool = False,
+    ) -> None:
         self.method = method
         self.scale = scale
         self.shrinkage = shrinkage
@@ -152,7 +158,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
     @takes_groups
-    def fit(self, X, y=None, groups=None):
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Learn the common deviations if there is shrinkage, else check the input.
 
         Parameters
@@ -176,14 +182,14 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         X, grouping = self._checked(X, groups, "fit")
         if self._learns:
-            strength = None if self.shrinkage == "auto" else self.shrinkage
+            strength = None if isinstance(self.shrinkage, str) else self.shrinkage
             learned = Shrinkage.learn(self._logs(X), grouping, strength)
             self.deviation_, self.shrinkage_ = learned.deviation, learned.strength
             self.list_size_ = float(np.median(grouping.lists.sizes))
         return self
 
     @takes_groups
-    def fit_transform(self, X, y=None, groups=None):
+    def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> Any:
         """Fit to the input and scale it.
 
         Parameters
@@ -208,7 +214,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self.fit(X, y, groups).transform(X, groups)
 
     @takes_groups
-    def transform(self, X, groups=None):
+    def transform(self, X: Any, groups: Any = None) -> Any:
         """Scale each feature inside each list.
 
         Parameters

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
     _check_feature_names_in,
@@ -15,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from skrank._data.checks import Integers, finite_column, refuse_masked
+from skrank._data.parameters import checks_parameters
 from skrank._data.rollback import keeps_old_state
 from skrank._data.warnings import warn
 from skrank.preprocessing._blocks import row_blocks
@@ -131,14 +134,14 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        threshold=0.15,
+        threshold: float = 0.15,
         *,
-        center=True,
-        include_first=True,
-        include_squares=True,
-        standardize=True,
-        max_features=None,
-    ):
+        center: bool = True,
+        include_first: bool = True,
+        include_squares: bool = True,
+        standardize: bool = True,
+        max_features: int | None = None,
+    ) -> None:
         self.threshold = threshold
         self.center = center
         self.include_first = include_first
@@ -153,9 +156,9 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(prefer_skip_nested_validation=True)
     @keeps_old_state
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Choose the products.
 
         Parameters
@@ -255,7 +258,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
             )
         warn(f"{message} The features are passed on alone.")
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Return the features and the products that were kept.
 
         Parameters
@@ -356,7 +359,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         self._refuse_overflow(finite, out.dtype)
         return out
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of the output.
 
         Parameters
