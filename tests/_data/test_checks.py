@@ -16,6 +16,7 @@ from skrank._data.checks import (
     LISTED,
     Integers,
     as_written,
+    check_choice,
     check_confidence,
     check_count,
     check_positive,
@@ -284,3 +285,12 @@ def test_integers_that_float64_merges_are_refused(sign, kind):
     assert finite_column(column(2**53), "y").tolist() == [0, sign * 2.0**53]
     with pytest.raises(ValueError, match=r"y holds integers beyond 2\*\*53 \(up to 9"):
         finite_column(column(2**53 + 1), "y")
+
+
+def test_choices_may_be_booleans_but_not_the_numbers_that_equal_them():
+    choices = ("auto", True, False)
+    for choice in choices:
+        check_choice(choice, "shuffle", choices)
+    for other in (1, 0, None, "True"):
+        with pytest.raises(ValueError, match="must be 'auto', True or False, got"):
+            check_choice(other, "shuffle", choices)
