@@ -51,7 +51,7 @@ TARGETS = {
     "skrank/_probability/pairs.py": ["linear_model/test_pair_models.py"],
     "skrank/_probability/partitions.py": ["_probability/test_partitions.py"],
     "skrank/_probability/plackett_luce.py": ["_probability/test_plackett_luce.py"],
-    "skrank/losses/_gains.py": ["losses/test_stage_weights.py"],
+    "skrank/losses/_gains.py": ["losses/test_listnet.py", "losses/test_ranknet.py"],
     "skrank/losses/_pairs.py": ["losses/test_ranknet.py", "losses/test_ranksvm.py"],
     "skrank/losses/_partition.py": ["losses/test_pmop.py"],
     "skrank/losses/_samplers.py": ["losses/test_samplers.py"],
