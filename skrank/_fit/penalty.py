@@ -50,11 +50,10 @@ def penalty_from(
     if unit == 0.0 or not counted.any():
         return NOTHING_VARIES
     trace, total = moments_in(unit)
-    exact = data.X.shape[1] <= WIDEST_EXACT
+    n_varying = _n_varying(data)
+    exact = n_varying <= WIDEST_EXACT
     square = float(np.vdot(total, total)) / (1.0 if exact else N_PROBES)
     trace, square = trace / lists.n_rows, square / lists.n_rows**2
-    assert data.constant is not None
-    n_varying = data.X.shape[1] - np.count_nonzero(data.constant)
     if trace == 0.0 or n_varying == 0:
         return NOTHING_VARIES
     effective = trace / square * trace
@@ -66,10 +65,21 @@ def penalty_from(
 
 def largest_value(data: FitData) -> float:
     """Return the largest absolute value of the features that vary."""
-    X = data.X
-    if sparse.issparse(X):
-        return float(np.abs(X.data).max(initial=0.0))
+    if sparse.issparse(data.X):
+        return float(
+            max(np.abs(rows.data).max(initial=0.0) for rows, _ in _parts(data))
+        )
     return float(max((np.abs(rows).max(initial=0.0) for rows, _ in _parts(data))))
+
+
+def _n_varying(data: FitData) -> int:
+    """Return the number of features that vary inside a list."""
+    n_features = data.X.shape[1]
+    return (
+        n_features
+        if data.constant is None
+        else n_features - int(np.count_nonzero(data.constant))
+    )
 
 
 def _parts(data: FitData) -> Iterator[tuple[Any, Lists]]:
@@ -78,7 +88,11 @@ def _parts(data: FitData) -> Iterator[tuple[Any, Lists]]:
     for first, last in pairwise(bounds):
         start, stop = data.lists.offsets[first], data.lists.offsets[last]
         rows = slice(start, stop) if data.rows is None else data.rows[start:stop]
-        yield data.X[rows], data.lists.part(first, last)
+        part = data.X[rows]
+        # Rounding of what cannot rank would count beside what can.
+        if data.constant is not None and data.constant.any():
+            part = part[:, ~data.constant]
+        yield part, data.lists.part(first, last)
 
 
 def moments(data: FitData, unit: float) -> tuple[float, Floats]:
@@ -87,7 +101,7 @@ def moments(data: FitData, unit: float) -> tuple[float, Floats]:
     Z is the features, divided by a unit, less the means of their lists. Both add up
     over parts of the data.
     """
-    n_features = data.X.shape[1]
+    n_features = _n_varying(data)
     exact = n_features <= WIDEST_EXACT
     probes = np.random.RandomState(0).choice([-1.0, 1.0], (n_features, N_PROBES))
     total = np.zeros((n_features, n_features if exact else N_PROBES))
@@ -99,6 +113,8 @@ def moments(data: FitData, unit: float) -> tuple[float, Floats]:
             rows = (
                 rows / unit if rows.dtype == np.float64 else rows.astype(float) / unit
             )
+            # The first row out first: far from 0 the mean alone would cancel.
+            rows -= lists.expand(rows[lists.starts])
             rows -= lists.expand(lists.sum(rows) / lists.sizes[:, None])
             trace += float(np.vdot(rows, rows))
             total += rows.T @ (rows if exact else rows @ probes)

@@ -23,6 +23,8 @@ ROUNDING = 4.0 * np.finfo(np.float64).eps
 # Smallest eigenvalue, of a scaled Gram matrix whose diagonal is 1, that counts without
 # a penalty. Along the others the objective is flat, or the rows do not tell.
 FLOOR = 1e-8
+# Eigenvalues of such a matrix, for each feature, that are rounding of 0.
+NOTHING = 1e-13
 # Where features explain more than this of the curvature in a loss's own parameter, the
 # approximation is too coarse to subtract what they explain.
 MOST_EXPLAINED = 0.95
@@ -93,6 +95,8 @@ class Root:
             values, vectors = linalg.eigh(scaled)
             floor = FLOOR if alpha == 0 else ROUNDING * n
             self.vectors = vectors / np.sqrt(np.maximum(values, floor))
+            if alpha == 0:  # nothing changes along these, so nothing moves there
+                self.vectors[:, values <= NOTHING * n] = 0.0
 
     def move(self, u: Floats) -> Floats:
         """Return R^-1 u."""

@@ -6,6 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+# Errors of a cluster that is gone; some stand where versions of distributed differ.
+LOST = {
+    *("CancelledError", "ClosedClientError", "CommClosedError"),
+    *("FutureCancelledError", "TimeoutError"),
+}
+
+
+def check_shuffle(shuffle: Any) -> None:
+    """Raise ValueError unless ``shuffle`` is "auto", True or False."""
+    if shuffle != "auto" and not isinstance(shuffle, bool):
+        raise ValueError(f"shuffle must be 'auto', True or False, got {shuffle!r}.")
+
 
 def find_client(client: Any, caller: str) -> Any:
     """Return the client to use: the argument, or the current one.
@@ -37,8 +49,6 @@ def find_client(client: Any, caller: str) -> Any:
 @contextmanager
 def errors_in_words(caller: str) -> Iterator[None]:
     """Turn errors of a lost cluster into one that says so."""
-    from distributed import CancelledError
-    from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
 
     try:
@@ -49,7 +59,9 @@ def errors_in_words(caller: str) -> Iterator[None]:
             "they do where memory is too small. Use smaller partitions, float32, or "
             f"more memory a worker. ({error})"
         ) from error
-    except (CommClosedError, CancelledError, TimeoutError, OSError) as error:
+    except Exception as error:
+        if not isinstance(error, OSError) and type(error).__name__ not in LOST:
+            raise
         raise RuntimeError(
             f"skrank.dask.{caller}: the connection to the cluster is lost "
             f"({type(error).__name__}: {error}). Nothing was stored; start a cluster "

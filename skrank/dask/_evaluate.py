@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._data.checks import check_choice
-from skrank.dask._client import errors_in_words, find_client
+from skrank.dask._client import check_shuffle, errors_in_words, find_client
 from skrank.dask._parts import load
 from skrank.dask._sources import Columns, sources
 from skrank.metrics import make_ranking_scorer
@@ -99,7 +98,7 @@ def evaluate(
     from dask import delayed
 
     client = find_client(client, "evaluate")
-    check_choice(shuffle, "shuffle", ("auto", True, False))
+    check_shuffle(shuffle)
     listed = [metrics] if isinstance(metrics, str) or callable(metrics) else metrics
     scorers = {str(one): _scorer(one) for one in listed}
     has_names = features is not None or hasattr(ranker, "feature_names_in_")

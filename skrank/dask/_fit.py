@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skrank._data.checks import as_written, check_choice
+from skrank._data.checks import as_written
 from skrank._data.lists import Floats, Indices, Lists
 from skrank._fit.data import FitData
 from skrank._fit.diagnostics import warn_of_cost, warn_of_data
-from skrank.dask._client import errors_in_words, find_client
+from skrank.dask._client import check_shuffle, errors_in_words, find_client
 from skrank.dask._objective import (
     DistributedObjective,
     Shape,
@@ -140,7 +140,7 @@ def fit(
             f"inference={ranker.inference!r} draws its gradient, which is not spread "
             "over workers; use inference='exact'."
         )
-    check_choice(shuffle, "shuffle", ("auto", True, False))
+    check_shuffle(shuffle)
     fitted = copy.deepcopy(ranker)
     fitted._validate_params()
     fitted._check_settings()
@@ -274,7 +274,6 @@ def distributed_objective(
     weights = data.list_weights()
     total = float(weights.sum())
     shards, shares = [], []
-    constant = client.scatter(data.constant, broadcast=True, hash=False)
     for part, rows, at in zip(parts, known.rows, known.lists, strict=True):
         share = float(weights[at].sum()) / total if len(at) else 0.0
         if share == 0.0:
@@ -283,7 +282,7 @@ def distributed_objective(
             client.submit(
                 make_shard,
                 part,
-                constant,
+                data.constant,
                 checked[rows] if changed else None,
                 None if data.weights is None else weights[at],
                 loss,

@@ -87,6 +87,8 @@ class DistributedObjective:
         self.data, self.loss, self.alpha = data, loss, alpha
         self.normalize, self.extra_start = normalize, extra_start
         self.n_features = data.X.shape[1]
+        self.homes: list[str | None] = []
+        self.shared: dict[str, Any] = {}  # what solvers leave for each other
 
     @property
     def start(self) -> Floats:
@@ -142,10 +144,27 @@ class DistributedObjective:
             for argument in arguments
         )
         tasks = [
-            self.client.submit(function, shard, *sent, pure=False)
-            for shard in self.shards
+            self.client.submit(
+                function,
+                shard,
+                *sent,
+                pure=False,
+                workers=home,
+                allow_other_workers=home is not None,
+            )
+            for shard, home in zip(self.shards, self._homes(), strict=True)
         ]
         return self.client.gather(tasks)
+
+    def _homes(self) -> list[str | None]:
+        """Return the worker that holds each shard, so that idle ones take no copies."""
+        if len(self.homes) != len(self.shards):
+            from distributed import wait
+
+            wait(self.shards)
+            held = self.client.who_has(self.shards)
+            self.homes = [(held.get(s.key) or (None,))[0] for s in self.shards]
+        return self.homes
 
     def summed(self, function: Callable, *arguments: Any) -> tuple[Any, ...]:
         """Return the weighted sums of what a function returns of every shard."""
@@ -187,6 +206,7 @@ class DistributedObjective:
     def remade(self, data: FitData, loss: Loss) -> DistributedObjective:
         """Return an objective of the same settings for another loss."""
         other = self.with_loss(loss)
+        other.homes, other.shared = [], {}
         other.extra_start = loss.extra_parameters(data.y, data.lists)
         other.shards = [
             self.client.submit(_remade, shard, loss, other.extra_start, pure=False)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from skrank._data.checks import check_choice
 from skrank._probability.summary import summarize_objective
-from skrank.dask._client import errors_in_words, find_client
+from skrank.dask._client import check_shuffle, errors_in_words, find_client
 from skrank.dask._fit import columns_of, distributed_objective, loaded, merged
 from skrank.dask._sources import sources
 
@@ -56,7 +55,7 @@ def summary(
     >>> print(summary(ranker, frame, label="label", group="group"))  # doctest: +SKIP
     """
     client = find_client(client, "summary")
-    check_choice(shuffle, "shuffle", ("auto", True, False))
+    check_shuffle(shuffle)
     loss = ranker._loss()
     if loss.model is None:
         raise ValueError(

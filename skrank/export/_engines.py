@@ -205,12 +205,13 @@ def _engine_weights(
     formula = linear_formula(ranker, feature_names)
     weights = dict(zip(formula.feature_names, formula.weights.tolist(), strict=True))
     if constant_feature is not None:
+        constant_feature = str(constant_feature)
         if constant_feature in weights:
             raise ValueError(
                 f"constant_feature={constant_feature!r} is the name of a feature; give "
                 "the constant one a name of its own."
             )
-        weights[str(constant_feature)] = formula.constant + float(offset)
+        weights[constant_feature] = formula.constant + float(offset)
     elif offset != 0:
         raise ValueError(
             f"offset={offset:g} needs constant_feature=, the name of a feature of the "

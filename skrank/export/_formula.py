@@ -234,6 +234,12 @@ def pipeline_steps(ranker: Any) -> list[Any]:
             f"{type(last).__name__} has no linear weights coef_, so it is no formula. "
             "Export a linear ranker, or save the estimator with skops."
         )
+    shape = np.shape(last.coef_)
+    if len(shape) > 2 or (len(shape) == 2 and shape[0] != 1):
+        raise TypeError(
+            f"{type(last).__name__} has coefficients of shape {shape}, several scores "
+            "a row; a formula has one."
+        )
     return steps
 
 
@@ -314,6 +320,11 @@ def _centers(step: Any) -> bool:
 def _fill_values(step: SimpleImputer, fill: Floats | None) -> Floats:
     """Return what an imputer puts for missing values of numeric features."""
     values = step.statistics_
+    if not _is_nan(step.missing_values):
+        raise TypeError(
+            f"SimpleImputer(missing_values={step.missing_values!r}) replaces numbers, "
+            "which is not linear in them; replace them by NaN before the pipeline."
+        )
     if step.add_indicator or len(values) != step.n_features_in_:
         raise TypeError(
             "SimpleImputer(add_indicator=True) makes features that are not linear in "
@@ -329,6 +340,11 @@ def _fill_values(step: SimpleImputer, fill: Floats | None) -> Floats:
             "before, or use keep_empty_features=True."
         )
     return numbers  # an imputer before another leaves nothing missing to it
+
+
+def _is_nan(value: Any) -> bool:
+    """Tell whether an imputer looks for NaN, or for pandas.NA."""
+    return value is None or type(value).__name__ == "NAType" or value != value
 
 
 def _names(first: Any, feature_names: Any, weights: NDArray) -> list[str]:

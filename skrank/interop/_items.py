@@ -295,10 +295,15 @@ def item_rows(
         Name of a further column that is 1 for the first item of each list.
     """
     check_choice(coding, "coding", CODINGS)
-    if len(lists_of_items) == 0:
+    if not any(len(members) for members in lists_of_items):
         raise ValueError("there are no comparisons; give at least one list of items.")
     sizes = np.array([len(members) for members in lists_of_items], dtype=np.intp)
     flat = [item for members in lists_of_items for item in members]
+    missing = [item for item in flat if is_missing(item)]
+    if missing:
+        raise ValueError(
+            f"an item is missing ({missing[0]!r}); leave it out of its comparison."
+        )
     names = _all_items(flat, items)
     place = {item: number for number, item in enumerate(names)}
     item_of_row = np.array([place[item] for item in flat], dtype=np.intp)
@@ -330,6 +335,13 @@ def item_rows(
     return ItemRows(
         X, y, groups, counts[groups], columns, names, item_of_row, coding, reference
     )
+
+
+def is_missing(item: Any) -> bool:
+    """Tell whether an item is None, NaN, NaT or pandas.NA, which name nothing."""
+    if item is None or type(item).__name__ in ("NAType", "NaTType", "MaskedConstant"):
+        return True
+    return isinstance(item, float | np.floating) and bool(np.isnan(item))
 
 
 def _all_items(flat: list, items: Sequence[Hashable] | None) -> list:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skrank._data.checks import as_written, check_choice
-from skrank.interop._items import ItemRows, item_rows
+from skrank._data.checks import as_written, check_choice, refuse_masked
+from skrank.interop._items import ItemRows, is_missing, item_rows
 
 UNRANKED = ("absent", "last")
 
@@ -140,6 +140,7 @@ def from_rankings(
     if items is None:
         columns = getattr(ranks, "columns", None)
         items = None if columns is None else list(columns)
+    refuse_masked(ranks, "ranks")
     table = np.asarray(ranks, dtype=np.float64)
     if table.ndim != 2:
         raise ValueError(f"ranks must be a table, got shape {table.shape}.")
@@ -210,7 +211,8 @@ def read_preflib(
     orderings: list[list[Any]] = []
     counts: list[float] = []
     text = Path(path).read_text(encoding="utf-8-sig")
-    for number, line in enumerate(text.splitlines(), 1):
+    # Lines end with a newline alone: names may hold what Unicode calls a line end.
+    for number, line in enumerate(text.split("\n"), 1):
         line = line.strip()
         try:
             if line.startswith("# ALTERNATIVE NAME "):
@@ -268,16 +270,12 @@ def _preflib_levels(order: str) -> list[list[int]]:
 def _rows(orderings: Any) -> list[Sequence[Any]]:
     """Return orderings as sequences, those of a frame without missing entries."""
     if hasattr(orderings, "to_numpy"):
-        table = orderings.to_numpy(dtype=object)
+        table = np.asarray(orderings.to_numpy(), dtype=object)
     elif isinstance(orderings, np.ndarray) and orderings.ndim == 2:
         table = orderings.astype(object)
     else:
         return list(orderings)
-    return [[item for item in row if not _is_missing(item)] for row in table]
-
-
-def _is_missing(item: Any) -> bool:
-    return item is None or item != item or type(item).__name__ in ("NAType", "NaTType")
+    return [[item for item in row if not is_missing(item)] for row in table]
 
 
 def _levels(ordering: Any) -> list[list[Any]]:

@@ -134,7 +134,13 @@ def from_pair_counts(
     >>> rows.y.tolist(), rows.sample_weight.tolist()
     ([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [3.0, 3.0, 1.0, 1.0, 2.0, 2.0])
     """
-    pairs = list(zip(list(first), list(second), strict=True))
+    first, second = list(first), list(second)
+    if len(first) != len(second):
+        raise ValueError(
+            f"first has {len(first)} entries and second {len(second)}; they must be as "
+            "many."
+        )
+    pairs = list(zip(first, second, strict=True))
     columns = {
         "wins_first": (wins_first, (1.0, 0.0)),
         "wins_second": (wins_second, (0.0, 1.0)),

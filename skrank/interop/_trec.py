@@ -170,6 +170,7 @@ def write_run(path: str | os.PathLike, run: Any, *, tag: str = "skrank") -> None
     """
     mapping = nested_numbers(run, "run")
     _check_field(tag, "tag")
+    _refuse_same_text(mapping)
     with _opened(path, "wt") as file:
         for topic, scores in mapping.items():
             order = sorted(
@@ -219,6 +220,7 @@ def write_qrels(path: str | os.PathLike, qrels: Any) -> None:
     301 0 FR-2 0
     """
     mapping = nested_numbers(qrels, "qrels")
+    _refuse_same_text(mapping)
     with _opened(path, "wt") as file:
         for topic, grades in mapping.items():
             for document, grade in grades.items():
@@ -305,7 +307,7 @@ def _read(
 def _opened(path: str | os.PathLike, mode: str) -> Any:
     if Path(path).suffix == ".gz":
         return gzip.open(path, mode, encoding="utf-8")
-    return open(path, mode, encoding="utf-8")
+    return open(path, mode, encoding="utf-8-sig" if mode == "rt" else "utf-8")
 
 
 def _from_frame(frame: Any, name: str) -> Nested:
@@ -352,6 +354,19 @@ def _collected(rows: Iterable[tuple], name: str) -> Nested:
             )
         inner[document] = float(number)
     return nested
+
+
+def _refuse_same_text(mapping: Mapping[Any, Mapping[Any, float]]) -> None:
+    """Raise for topics or documents that differ but are written alike, as 1 and "1"."""
+    for what, keys in [
+        ("topics", mapping),
+        *(("documents", m) for m in mapping.values()),
+    ]:
+        if len({str(key) for key in keys}) < len(keys):
+            raise ValueError(
+                f"two {what} are written alike, such as 1 and '1'; give each its own "
+                "name."
+            )
 
 
 def _check_field(value: Any, what: str) -> str:

@@ -121,3 +121,13 @@ def test_a_number_is_used_as_it_is_and_shown(drawn):
     assert summary.alpha == auto.alpha_
     with pytest.raises(ValueError, match="'alpha' parameter"):
         ListMLERanker(alpha="rule").fit(X, y, groups)
+
+
+@pytest.mark.filterwarnings("ignore:.*constant inside every list")
+@pytest.mark.parametrize("size", [1.7e16, 1.7e18, 1e100, 1e200])
+def test_features_that_cannot_rank_do_not_count_however_large(size):
+    X, y, groups = make_ranking(10, n_features=4, random_state=1)
+    of_list = size * (1 + np.random.RandomState(0).rand(groups.max() + 1))[groups]
+    alone = ListMLERanker(alpha="auto").fit(X, y, groups).alpha_
+    beside = ListMLERanker(alpha="auto").fit(np.column_stack([X, of_list]), y, groups)
+    assert beside.alpha_ == pytest.approx(alone, rel=1e-12)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skrank import Lists
+from skrank import ListMLERanker, Lists, RankNetRanker
 from skrank._fit.data import FitData
 from skrank._fit.features import constant_features
 from skrank._fit.gram import row_space, weighted_gram
@@ -20,6 +20,7 @@ from skrank.losses import (
     RankSVM,
     RaoKupper,
 )
+from skrank.metrics import pairwise_accuracy_score
 
 STANDARD = {"tol": 1e-6, "ftol": LAST_DIGITS, "max_iter": 1000}
 
@@ -276,3 +277,16 @@ def test_products_beyond_numbers_leave_each_feature_its_own_unit(scale):
     np.testing.assert_allclose(
         found.parameters * scale, expected.parameters, rtol=0, atol=1e-4
     )
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_more_features_than_rows_tell_are_ranked_in_order_without_a_penalty(seed):
+    # Separable, and flat along directions in which rounding must not grow.
+    X = np.random.RandomState(seed).randn(3, 4)
+    ranker = ListMLERanker(alpha=0).fit(X, [0, 1, 2], [0, 0, 0])
+    np.testing.assert_array_equal(np.argsort(ranker.predict(X)), [0, 1, 2])
+    wide = np.random.RandomState(seed).randn(40, 60)
+    y, groups = np.random.RandomState(seed).randint(0, 3, 40), np.repeat(range(5), 8)
+    scores = RankNetRanker(alpha=0).fit(wide, y, groups).predict(wide)
+    assert pairwise_accuracy_score(y, scores, groups) == 1.0

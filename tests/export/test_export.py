@@ -248,6 +248,16 @@ def test_a_model_without_weights_is_refused():
         linear_formula(tree)
 
 
+def test_imputers_of_numbers_and_several_scores_a_row_are_refused(rows):
+    X, y = rows
+    pipeline = make_pipeline(SimpleImputer(missing_values=-1), ListMLERanker())
+    with pytest.raises(TypeError, match=r"missing_values=-1\) replaces numbers"):
+        linear_formula(pipeline.fit(X, y))
+    two = Ridge().fit(X, np.column_stack([y, y]))
+    with pytest.raises(TypeError, match="several scores a row"):
+        linear_formula(two)
+
+
 def test_names_are_needed_one_a_feature_and_no_two_alike(rows):
     X, y = rows
     ranker = ListMLERanker().fit(X.to_numpy(), y)

@@ -218,6 +218,15 @@ def test_worths_without_a_finite_estimate_are_warned_of_by_name():
     ("build", "message"),
     [
         (lambda: from_orderings([]), "no comparisons"),
+        (lambda: from_orderings([[], []]), "no comparisons"),
+        (lambda: from_rankings(np.zeros((2, 0))), "no comparisons"),
+        (lambda: from_orderings([["a", None, "b"]]), "an item is missing .None."),
+        (lambda: from_pairs(["a", np.nan], ["b", "c"]), "an item is missing .nan."),
+        (lambda: from_pair_counts(["a"], ["b", "c"], [1], [1]), "first has 1 entries"),
+        (
+            lambda: from_rankings(np.ma.masked_array([[1.0, 2.0]], [[0, 1]])),
+            "ranks.*mask",
+        ),
         (lambda: from_orderings(["abc"]), "must be a sequence of items, got 'abc'"),
         (lambda: from_orderings([["a", "b", "a"]]), "'a' stands twice in comparison 0"),
         (lambda: from_orderings([["a", "b"]], weights=[1, 2]), "2 entries for 1 lists"),
