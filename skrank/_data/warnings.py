@@ -13,7 +13,10 @@ PASSED_OVER = ("skrank", "sklearn", "joblib")
 # What runs a function of skrank in another thread or process.
 STARTERS = ("concurrent", "multiprocessing", "runpy", "threading")
 # Decorators, which stand before the public methods.
-DECORATORS = ("skrank._data.groups", "skrank._data.rollback")
+DECORATORS = (
+    *("skrank._data.groups", "skrank._data.parameters", "skrank._data.rollback"),
+    "skrank._fit.progress",
+)
 PARTS_OF_DATA = "sklearn.model_selection._validation"  # cross-validation's fits
 
 

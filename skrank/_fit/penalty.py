@@ -57,9 +57,9 @@ def penalty_from(
     if trace == 0.0 or n_varying == 0:
         return NOTHING_VARIES
     effective = trace / square * trace
-    alpha = trace / n_varying * effective / np.count_nonzero(counted)
+    alpha = float(trace / n_varying * effective / np.count_nonzero(counted))
     with np.errstate(over="ignore", under="ignore"):
-        alpha = float(alpha * unit * unit)
+        alpha = alpha * unit * unit
     return min(max(alpha, np.finfo(np.float64).tiny), 1e300)
 
 

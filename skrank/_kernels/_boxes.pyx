@@ -33,7 +33,6 @@ from skrank._kernels._pair_models cimport (
     CURVATURE,
     SHARE,
     SLOPE,
-    Kind,
     Model,
     of_pair,
     plain_strip,
@@ -63,8 +62,6 @@ cdef double pairs_a_row(
         size = starts[level + 1] - starts[level]
         total -= size * size
     return 0.5 * total / n
-
-
 
 
 cdef class BoxedPairs:
@@ -111,14 +108,14 @@ cdef class BoxedPairs:
         """Return the matrices of all offsets of boxes that meet."""
         cdef Tables tables
         cdef Model* model = &self.model
-        cdef Py_ssize_t widest = <Py_ssize_t> min(0.5 * span + 2.0, 1e6)
+        cdef Py_ssize_t furthest = <Py_ssize_t> min(0.5 * span + 2.0, 1e6)
         cdef double[:, :, ::1] matrix
         tables.rows = tables.columns = tables.costs = tables.shares = NULL
         simple = model.tie < 0.0
         if simple:
-            widest = 1_000_000  # all of them, to be kept
-        tables.first = -min(widest, reach(model, tied, False))
-        tables.last = min(widest, reach(model, tied, True))
+            furthest = 1_000_000  # all of them, to be kept
+        tables.first = -min(furthest, reach(model, tied, False))
+        tables.last = min(furthest, reach(model, tied, True))
         key = (tables.first, tables.last, self.curved)
         if simple and key in kept:
             found = kept[key]
@@ -153,8 +150,8 @@ cdef class BoxedPairs:
     ) noexcept nogil:
         """Add all pairs of a list but those of the ``leaves``, which are left to do.
 
-        Rows come by level; what is added to ``out`` is in scores times c. Tell whether all scores are finite;
-        nothing is added where they are not.
+        Rows come by level; what is added to ``out`` is in scores times c. Tell whether
+        all scores are finite; nothing is added where they are not.
         """
         cdef Py_ssize_t n = starts[n_levels] - starts[0], i
         cdef Row* rows = <Row*> self.sorting

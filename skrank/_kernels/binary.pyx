@@ -6,7 +6,6 @@ n0 rows and h0 relevant ones before it. Each function gives its formula. See
 doc/math/metrics.md, section "Relevant or not".
 """
 
-from libc.math cimport NAN
 
 import numpy as np
 

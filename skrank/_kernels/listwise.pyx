@@ -16,7 +16,7 @@ import numpy as np
 from libc.math cimport exp, fabs, fmax, fmin, log, log1p
 
 from skrank._kernels._lists cimport Shape, check_length, most_stages
-from skrank._kernels._lists cimport shape_of_levels, shape_of_lists
+from skrank._kernels._lists cimport shape_of_levels
 
 # Beyond this range of scores in a list sums of exponentials lose their small terms.
 cdef double WIDEST = 600.0

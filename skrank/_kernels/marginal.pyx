@@ -107,18 +107,18 @@ cdef double near_peak(
     would give: Newton's method rises to the peak without overshooting.
     """
     cdef double t = 1.0, mean = 0.0, one_b, one_c, bend, rise
-    cdef Py_ssize_t i, turn
+    cdef Py_ssize_t i, _turn
     for i in range(d):
         mean += p[i]
     mean /= d
-    for turn in range(100):
+    for _turn in range(100):
         slope(t, &mean, 1, &one_b, &one_c, &bend)
         rise = 1.0 - t + d * one_b
         bend = t + d * one_c
         t += rise * t / bend
         if rise <= 0.1 * sqrt(bend):
             break
-    for turn in range(100):
+    for _turn in range(100):
         first[0] = slope(t, p, d, b, c, curvature)
         if fabs(first[0]) <= 0.1 * sqrt(curvature[0]):
             break
@@ -135,14 +135,14 @@ cdef inline void reach(
     t (e^x - 1 - x) - first x; Newton's method comes from above, so any turn is a bound.
     """
     cdef double r, f
-    cdef int turn
+    cdef int _turn
     r = 1.0 + DROP / t + sqrt(2.0 * DROP / t)
-    for turn in range(3):
+    for _turn in range(3):
         f = exp(-r)
         r -= (t * (r - 1.0 + f) - DROP) / (t * (1.0 - f))
     left[0] = r
     r = (first + sqrt(first * first + 2.0 * DROP * t)) / t
-    for turn in range(6):
+    for _turn in range(6):
         f = exp(r) - 1.0
         r -= (t * (f - r) - first * r - DROP) / (t * f - first)
     right[0] = r
@@ -227,7 +227,8 @@ cdef double level(
     """
     cdef double t, first, curvature, left, right, h, z, top, total, near_sum = 0.0
     cdef double other
-    cdef Py_ssize_t i, j, k, m, n_nodes, octaves, phases, n_left, n_active = 0, n_near = 0
+    cdef Py_ssize_t i, k, m, n_nodes, octaves, phases, n_left
+    cdef Py_ssize_t n_active = 0, n_near = 0
     cdef Py_ssize_t low, high, start, block, n_blocks
     if d == 1:
         t = s[0] - below

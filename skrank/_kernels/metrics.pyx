@@ -37,6 +37,7 @@ cdef enum:
 cdef double LN2 = 0.6931471805599453
 cdef double LARGE = 900.0  # sums of gains are scaled beyond 2**LARGE
 
+
 def best_first(
     const double[::1] scores not None, const Py_ssize_t[::1] offsets not None
 ):

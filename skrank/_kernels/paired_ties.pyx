@@ -265,7 +265,7 @@ def paired_ties(
         The gradient, or the second derivative times ``direction``.
     """
     cdef Shape shape = shape_of_levels(order, level_starts, level_offsets)
-    cdef Py_ssize_t q, i, first, n, level, stop
+    cdef Py_ssize_t q, i, first, n, level
     check_length("scores", scores.shape[0], shape.n_rows, "row")
     if direction is not None:
         check_length("direction", direction.shape[0], shape.n_rows, "row")

@@ -187,18 +187,18 @@ cdef void _run_chain(
     border, and moves the border. ``changes`` holds what flipping each of ``rows`` adds
     to the total of the chosen scores: the scores, negative for those chosen.
     """
-    cdef Py_ssize_t sweep, move, i, step, flip, place, row
+    cdef Py_ssize_t _sweep, _move, i, step, flip, place, row
     cdef double change, share
     cdef double[2] totals, targets  # before a move and after
     for i in range(n):
         changes[i] = -changes[i]
-    for sweep in range(n_steps):
+    for _sweep in range(n_steps):
         # Afresh for each sweep, so that rounding does not add up.
         totals[0] = 0.0
         for i in range(n):
             totals[0] -= changes[i]
         targets[0] = _log_target(n, totals[0], inverse, log_weights)
-        for move in range(n_rows):
+        for _move in range(n_rows):
             # By indices and masks, since half of the branches on what is drawn would
             # be guessed wrong.
             i = _below(stream, n_rows)

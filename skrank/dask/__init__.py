@@ -5,8 +5,8 @@ Needs the extra "dask": ``pip install "skrank[dask]"``.
 
 from skrank.dask._evaluate import evaluate, predict
 from skrank.dask._fit import fit
-from skrank.dask._objective import register_sizes
 from skrank.dask._parquet import letor_to_parquet
+from skrank.dask._sizes import register_sizes
 from skrank.dask._summary import summary
 
 try:

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from skrank._data.lists import Floats, Lists
 from skrank._fit.data import FitData
@@ -26,7 +25,7 @@ from skrank._fit.gram import (
 )
 from skrank._fit.objective import LinearObjective, spread_from
 from skrank._fit.penalty import largest_value, moments, penalty_from
-from skrank.dask._parts import Facts, Part
+from skrank.dask._parts import Part
 from skrank.losses.base import Loss
 
 LARGE = 10**5  # parameters from which they are sent to each worker once
@@ -383,27 +382,3 @@ def _tree_sum(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
         ]
         parts = pairs + ([parts[-1]] if len(parts) % 2 else [])
     return parts[0]
-
-
-def register_sizes() -> None:
-    """Tell dask how large shards and parts are, so that it does not move them."""
-    from dask.sizeof import sizeof
-
-    def of_features(X: Any) -> int:
-        if X is None:
-            return 0
-        if sparse.issparse(X):
-            return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
-        return int(X.nbytes)
-
-    @sizeof.register(LinearObjective)
-    def _of_shard(shard: LinearObjective) -> int:
-        return of_features(shard.data.X) + 16 * shard.data.lists.n_rows
-
-    @sizeof.register(Part)
-    def _of_part(part: Part) -> int:
-        return of_features(part.X) + part.y.nbytes
-
-    @sizeof.register(Facts)
-    def _of_facts(facts: Facts) -> int:
-        return facts.y.nbytes + 32 * len(facts.sizes)

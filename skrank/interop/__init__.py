@@ -5,7 +5,7 @@ Runs, ranks, sizes of lists; items in orderings and pairs; boosters.
 
 from skrank.interop._booster_loss import make_booster_objective
 from skrank.interop._boosters import BoosterRanker, as_ranker
-from skrank.interop._items import ItemRows, ItemWorths
+from skrank.interop._items import ItemRows
 from skrank.interop._orderings import from_orderings, from_rankings, read_preflib
 from skrank.interop._paired import from_best_worst, from_pair_counts, from_pairs
 from skrank.interop._ranks import from_ranks
@@ -18,6 +18,7 @@ from skrank.interop._trec import (
     write_qrels,
     write_run,
 )
+from skrank.interop._worths import ItemWorths
 
 __all__ = [
     "BoosterRanker",

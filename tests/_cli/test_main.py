@@ -476,7 +476,7 @@ def test_help_names_every_option_and_exits_0(capsys):
 def test_progress_tells_the_fold_and_the_ranker(files, capsys):
     assert main([files[0], "--cv", "2"]) == 0
     lines = capsys.readouterr().err.splitlines()
-    n_rows = len(declared()) + 2
+    n_rows = len(declared()) + len(yardsticks(False, 60, 1, 0))
     assert len(lines) == 2 * n_rows
     assert lines[0].startswith(f"fitting 1/{n_rows} of fold 1/2: ")
     assert lines[-1] == f"fitting {n_rows}/{n_rows} of fold 2/2: (random order)"
