@@ -569,8 +569,9 @@ def needs_advice(thing):
 
 
 def is_public(module):
-    if module.startswith("skrank.neural") and find_spec("torch") is None:
-        return False
+    for room, package in (("skrank.neural", "torch"), ("skrank.dask", "dask")):
+        if module.startswith(room) and find_spec(package) is None:
+            return False
     return "._" not in module
 
 

@@ -118,10 +118,12 @@ def test_categories_and_gaps_of_a_frame_are_made_numbers(data, routing):
     pipeline = ranking_pipeline().fit(frame, y, groups=groups)
     names = pipeline[0].get_feature_names_out().tolist()
     assert names[:7] == ["x0", "x1", "x2", "x3", "x4", "x5", "flag"]
+    # pandas 3 has NaN where older versions have None.
+    gap = "colour_nan" if "colour_nan" in names else "colour_None"
     assert set(names[7:]) == {
         "colour_blue",
         "colour_red",
-        "colour_None",
+        gap,
         "kind_a",
         "kind_b",
     }

@@ -1,6 +1,5 @@
 """Metrics by name: one registry for scorers, comparisons, curves and the command."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
@@ -156,7 +155,7 @@ def test_a_scorer_is_called_what_tables_call_it():
 # scikit-learn's learning curve takes rows, as the warning says.
 @pytest.mark.filterwarnings("ignore:Lists lose rows here")
 def test_scikit_learn_s_displays_take_a_scorer(display, options, data):
-    mpl.use("Agg")
+    pytest.importorskip("matplotlib", reason="displays draw").use("Agg")
     X, y, groups = data
     shown = display.from_estimator(
         Ridge(),

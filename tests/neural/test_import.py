@@ -5,9 +5,13 @@ import sys
 
 ALL_BUT_NEURAL = """
 import importlib, pkgutil, sys
+import importlib.util
 import skrank
+left_out = {"skrank.neural", "skrank.__main__"}
+if importlib.util.find_spec("dask") is None:
+    left_out.add("skrank.dask")
 for module in pkgutil.iter_modules(skrank.__path__, "skrank."):
-    if module.name != "skrank.neural" and not module.name.endswith("__main__"):
+    if module.name not in left_out:
         importlib.import_module(module.name)
 assert "torch" not in sys.modules
 """
