@@ -25,6 +25,8 @@ def load(name):
     """Import a module; skip where it needs PyTorch and that is missing."""
     if name.startswith("skrank.neural"):
         pytest.importorskip("torch", reason="skrank.neural needs PyTorch")
+    if name.startswith("skrank.dask"):
+        pytest.importorskip("dask", reason="skrank.dask needs dask")
     if name.endswith("_display"):
         pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
     return importlib.import_module(name)
