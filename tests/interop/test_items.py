@@ -364,6 +364,30 @@ def test_skaters_tie_and_all_are_ranked(small):
     assert worths.worth.argmax() == mean_rank.sort_index().to_numpy().argmin()
 
 
+def test_skaters_have_the_fit_of_coxph_where_it_is_finite(small):
+    rows = read_preflib(small / "skaters.toc")
+    assert rows.separated[0] == ["Alexei Yagudin"]  # first with every judge
+    ranks = pd.DataFrame(
+        {
+            "judge": rows.groups,
+            "skater": [rows.items[item] for item in rows.item_of_row],
+            "rank": rows.y.max() + 1 - rows.y,
+        }
+    ).pivot(index="judge", columns="skater", values="rank")
+    rest = from_rankings(
+        ranks.drop(columns="Alexei Yagudin"), reference="Sergeis Telenkov"
+    )
+    worths = fitted(rest, ListMLERanker(ties="efron", last_level="rank")).to_frame()
+    # coxph(Surv(rank, 1) ~ skater + strata(judge), ties = "efron") of R's survival 3.5
+    for skater, value in {
+        "Alexander Abt": 16.1170638745,
+        "Evgeni Plushenko": 15.2617333671,
+        "Philippe Candeloro": 10.1150999859,
+        "Matthew Van Den Broeck": -3.0893621441,
+    }.items():
+        assert worths.worth[skater] == pytest.approx(value, abs=1e-5)
+
+
 def test_pudding_has_davidsons_worths_and_deviance(small):
     with open(small / "pudding.csv") as file:
         table = list(csv.DictReader(file))
