@@ -138,13 +138,15 @@ def what_mypy_says(tmp_path_factory):
     (folder / "script.py").write_text(SCRIPT)
     (folder / "mistakes.py").write_text(MISTAKES)
     options = ["--disallow-untyped-calls", "--no-error-summary", "--cache-dir", "cache"]
+    # mypy does not follow the import hook of an editable install.
+    parent = Path(skrank.__file__).parents[1]
+    path = {} if parent.name == "site-packages" else {"MYPYPATH": str(parent)}
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, "script.py", "mistakes.py"],
         capture_output=True,
         text=True,
         cwd=folder,
-        # mypy does not follow the import hook of an editable install.
-        env={**os.environ, "MYPYPATH": str(Path(skrank.__file__).parents[1])},
+        env=os.environ | path,
     )
     assert done.stderr == ""
     return done.stdout
