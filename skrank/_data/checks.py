@@ -187,14 +187,16 @@ def refuse_lazy(values: Any, name: str) -> None:
 def _refuse_categories(values: Any, name: str) -> None:
     """Raise ValueError for categories of pandas or polars that are no numbers."""
     dtype = getattr(values, "dtype", None)
-    categories = getattr(dtype, "categories", None)
-    if categories is None:
-        return
-    if type(values).__module__.startswith("polars"):
+    if type(values).__module__.startswith("polars") and str(dtype).startswith(
+        ("Categorical", "Enum")
+    ):
         raise ValueError(
             f"{name} holds categories; pass their numbers, {name}.to_physical(), if "
             "the best category is last."
         )
+    categories = getattr(dtype, "categories", None)
+    if categories is None:
+        return
     kind = getattr(categories.dtype, "kind", "O")
     if kind in "biuf":
         return

@@ -87,6 +87,7 @@ class DistributedObjective:
         self.normalize, self.extra_start = normalize, extra_start
         self.n_features = data.X.shape[1]
         self.homes: list[str | None] = []
+        self._sampled_ranges: Floats | None = None
         self.shared: dict[str, Any] = {}  # what solvers leave for each other
 
     @property
@@ -123,7 +124,7 @@ class DistributedObjective:
     def with_loss(self, loss: Loss) -> DistributedObjective:
         """Return the same objective for a loss that prepares labels the same way."""
         other = copy(self)
-        other.loss = loss
+        other.loss, other.shared = loss, {}
         return other
 
     @contextmanager
@@ -189,7 +190,13 @@ class DistributedObjective:
 
     def spread(self) -> Floats:
         """Return the mean range of each feature inside a list, for the solver."""
-        return spread_from(self.ranges())
+        return spread_from(self.sampled_ranges())
+
+    def sampled_ranges(self) -> Floats:
+        """Return the ranges in a few blocks of each shard, looked for once."""
+        if self._sampled_ranges is None:
+            self._sampled_ranges = self.ranges()
+        return self._sampled_ranges
 
     def rounding(self, parameters: Floats) -> Floats:
         """Return a bound on what rounding alone adds to each entry of the gradient."""

@@ -88,7 +88,7 @@ def wilcoxon_test(differences: Floats) -> float:
     if len(moved) == 0:
         return 1.0
     if len(moved) > MOST_EXACT:
-        return float(stats.wilcoxon(moved, method="asymptotic").pvalue)
+        return float(stats.wilcoxon(moved, method="approx").pvalue)
     # Twice the ranks, which are whole numbers where ranks are tied.
     ranks = np.rint(2 * stats.rankdata(np.abs(moved))).astype(np.intp)
     chances = _chances_of_sums(ranks)

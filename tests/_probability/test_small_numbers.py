@@ -174,7 +174,7 @@ def test_wide_tables_state_their_memory_before_they_take_it(no_room):
 @pytest.mark.filterwarnings("ignore:.*constant inside every list")
 def test_fifty_thousand_sparse_columns_are_refused_at_once_and_one_is_solved():
     rng = np.random.default_rng(0)
-    X = sparse.random_array((600, 50_000), density=1e-3, rng=rng, format="csr")
+    X = sparse.random(600, 50_000, 1e-3, random_state=rng, format="csr")
     X = sparse.csr_array(sparse.hstack((rng.standard_normal((600, 1)), X)))
     groups = np.repeat(np.arange(100), 6)
     y = np.digitize(X[:, [0]].toarray()[:, 0] + rng.gumbel(size=600), [0, 1])

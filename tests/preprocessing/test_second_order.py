@@ -170,7 +170,7 @@ def test_of_equal_products_the_first_is_kept_whichever_panel_it_is_in(monkeypatc
 @pytest.mark.parametrize("center", [True, False])
 def test_memory_has_a_bound_whatever_the_number_of_features(monkeypatch, center):
     n_features, entries = 2000, 2**16
-    X = sparse.random_array((300, n_features), density=0.01, format="csr", rng=0)
+    X = sparse.random(300, n_features, 0.01, format="csr", random_state=0)
     y = np.random.default_rng(0).integers(0, 3, 300)
     monkeypatch.setattr(_products, "MATRIX_ENTRIES", entries)
     tracemalloc.start()
