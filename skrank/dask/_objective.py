@@ -143,17 +143,20 @@ class DistributedObjective:
             else argument
             for argument in arguments
         )
-        tasks = [
-            self.client.submit(
+        homes = self._homes()
+        tasks: list[Any] = [None] * len(homes)
+        for home in dict.fromkeys(homes):  # one message to the scheduler each
+            numbers = [number for number, at in enumerate(homes) if at == home]
+            futures = self.client.map(
                 function,
-                shard,
-                *sent,
+                [self.shards[number] for number in numbers],
+                *[[argument] * len(numbers) for argument in sent],
                 pure=False,
                 workers=home,
                 allow_other_workers=home is not None,
             )
-            for shard, home in zip(self.shards, self._homes(), strict=True)
-        ]
+            for number, future in zip(numbers, futures, strict=True):
+                tasks[number] = future
         return self.client.gather(tasks)
 
     def _homes(self) -> list[str | None]:
