@@ -8,18 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from skrank._data.checks import (
-    finite_column,
-    refuse_masked,
-)
+from skrank._data.checks import finite_column
+from skrank._data.features import validate_features
 from skrank._data.grouping import Grouping, group_rows, list_weights
 from skrank._data.groups import find_groups
 from skrank._data.lists import Floats, Indices, Lists
 from skrank._fit.blocks import is_memory_mapped, linear_scores
-
-FLOATS = [np.float64, np.float32]  # kinds of numbers that stay as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +125,7 @@ def check_data(
     if not reset:
         check_is_fitted(ranker)
     groups = find_groups(y, groups, f"{type(ranker).__name__}.{method}")
-    refuse_masked(X, "X")
-    refuse_masked(y, "y")
-    X, y = validate_data(
-        ranker,
-        X,
-        y,
-        accept_sparse="csr",
-        accept_large_sparse=True,
-        dtype=FLOATS,
-        reset=reset,
-    )
+    X, y = validate_features(ranker, X, y, reset=reset)
     grouping = group_rows(groups, len(y))
     weights = list_weights(sample_weight, grouping)
     labels = grouping.gather(finite_column(y, "y"))
@@ -149,15 +135,7 @@ def check_data(
 def check_features(ranker: Any, X: Any) -> Any:
     """Check features for a fitted ranker, and return them in their kind of numbers."""
     check_is_fitted(ranker)
-    refuse_masked(X, "X")
-    return validate_data(
-        ranker,
-        X,
-        accept_sparse="csr",
-        accept_large_sparse=True,
-        dtype=FLOATS,
-        reset=False,
-    )
+    return validate_features(ranker, X, reset=False)
 
 
 def scores_of_lists(

@@ -13,10 +13,11 @@ import torch
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from skrank._data.checks import Integers, finite_column, refuse_masked
+from skrank._data.checks import Integers, finite_column
+from skrank._data.features import validate_features
 from skrank._data.grouping import group_rows, list_weights
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats, Indices, Lists
@@ -157,9 +158,9 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         name = type(self).__name__
         groups = find_groups(y, groups, f"{name}.fit")
         device = find_device(self.device)
-        refuse_masked(X, "X")
         previous = self._previous_fit()
-        X, y = validate_data(self, X, y, dtype=np.float64, reset=previous is None)
+        dense = {"accept_sparse": False, "dtype": np.float64}
+        X, y = validate_features(self, X, y, reset=previous is None, **dense)
         metadata = {
             **{"groups": groups, "history": history, "profile": profile},
             "sample_weight": sample_weight,
@@ -306,8 +307,8 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         """Return the lists of new rows and their tables."""
         check_is_fitted(self)
         groups = find_groups(X, groups, f"{type(self).__name__}.{method}")
-        refuse_masked(X, "X")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        dense = {"accept_sparse": False, "dtype": np.float64}
+        X = validate_features(self, X, reset=False, **dense)
         grouping, first = by_content(X, group_rows(groups, len(X)))
         device = prediction_device(find_device(self.device))
         # In float64 predictions do not depend on the order of rows, but for 1e-15.

@@ -11,9 +11,9 @@ import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from skrank._data.checks import refuse_masked
+from skrank._data.features import validate_features
 from skrank._data.grouping import group_rows
 from skrank._data.groups import LEVEL, find_groups, takes_groups
 from skrank._data.warnings import warn
@@ -343,21 +343,13 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         groups = find_groups(
             X, groups, caller, name="X", explain=_missing_groups_message
         )
-        refuse_masked(X, "X")
         if sparse.issparse(X) and self.method not in SPARSE:
             raise ValueError(
                 f"{caller}: X is sparse and method={self.method!r} would fill its "
                 "zeros. Use method='max' or 'deviation', which keep them, or pass "
                 "X.toarray()."
             )
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            reset=method == "fit",
-        )
+        X = validate_features(self, X, reset=method == "fit")
         return X, group_rows(groups, X.shape[0])
 
 

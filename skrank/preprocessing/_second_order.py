@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from skrank._data.checks import Integers, finite_column, refuse_masked
+from skrank._data.checks import Integers, finite_column
+from skrank._data.features import validate_features
 from skrank._data.parameters import checks_parameters
 from skrank._data.rollback import keeps_old_state
 from skrank._data.warnings import warn
@@ -182,17 +179,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
             ``include_first`` is False. With ``include_first`` a warning says so. A
             transformer that was fitted before stays as it was.
         """
-        refuse_masked(X, "X")
-        refuse_masked(y, "y")
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=2,
-        )
+        X, y = validate_features(self, X, y, ensure_min_samples=2)
         y = finite_column(y, "y")
         n_features = X.shape[1]
         n_products = n_features * (n_features - 1) // 2
@@ -282,15 +269,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
             large for its type.
         """
         check_is_fitted(self)
-        refuse_masked(X, "X")
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            reset=False,
-        )
+        X = validate_features(self, X, reset=False)
         n_first = X.shape[1] if self.include_first else 0
         n_out = n_first + len(self.pairs_)
         blocks = row_blocks(X, n_out)
