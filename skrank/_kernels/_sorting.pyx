@@ -9,15 +9,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memmove
 
 cdef enum:
-    SHORT_RUN = 12  # rows that insertion sorts faster than merging
     SMALL_CUTOFF = 64  # selection by insertion pays up to here
-
-
-cdef inline bint before(Row a, Row b, int sign) noexcept nogil:
-    """Tell whether a ranks strictly before b; sign orders labels of tied scores."""
-    if a.score != b.score:
-        return a.score > b.score
-    return sign * a.label > sign * b.label
 
 
 cdef int64_t sort_rows(
@@ -26,7 +18,6 @@ cdef int64_t sort_rows(
     """Sort rows stably, best first; return how many pairs stood the other way."""
     cdef Py_ssize_t i, j, low, middle, high, width, at
     cdef int64_t swapped = 0
-    cdef Row row
     cdef Row* source = rows
     cdef Row* target = scratch
     i = 1
@@ -37,14 +28,7 @@ cdef int64_t sort_rows(
     low = 0
     while low < n:
         high = min(low + SHORT_RUN, n)
-        for i in range(low + 1, high):
-            row = rows[i]
-            j = i
-            while j > low and before(row, rows[j - 1], sign):
-                rows[j] = rows[j - 1]
-                j -= 1
-            rows[j] = row
-            swapped += i - j
+        swapped += sort_by_insertion(&rows[low], high - low, sign)
         low = high
     width = SHORT_RUN
     while width < n:

@@ -13,20 +13,21 @@ a margin apart would cancel. A ramp still loses digits where it is sorted, about
 as its width is smaller than what pairs cost.
 """
 
-from libc.limits cimport UINT_MAX
 from libc.math cimport isfinite, isinf
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 import numpy as np
 
 from skrank._kernels._lists cimport Shape, check_length, shape_of_levels
+from skrank._kernels._sorting cimport SHORT_RUN, Row, sort_by_insertion, sort_rows
 
 cdef enum:
     STRIP = 64  # worse rows at a time: buffers that stay in the first-level cache
-    RUN = 8  # rows sorted by insertion
-    CROWD = 32  # rows of a bin beyond which they are merged
     FAN_BITS = 3
     FAN = 8  # children of a node
+    ROW_BITS = 26  # two of these numbers in the 53 bits of a double
+    MOST_ROWS = 1 << 26
     NEAR = 8  # in margins: how far the anchor may be
 
 
@@ -113,56 +114,16 @@ cdef double pairs_a_row(const Py_ssize_t* starts, Py_ssize_t n_levels) noexcept 
     return total
 
 
-cdef struct Row:
-    double score
-    unsigned int place, level  # in the order of levels, and of the levels
+cdef inline Py_ssize_t place_of(int64_t label) noexcept nogil:
+    """Return the place of a row in the order of levels, from the label of `sort_places`."""
+    return label & (MOST_ROWS - 1)
 
 
-cdef void sort_by_insertion(Row* rows, Py_ssize_t n) noexcept nogil:
-    """Sort by score, lowest first."""
-    cdef Py_ssize_t i, j
-    cdef Row row
-    for i in range(1, n):
-        row = rows[i]
-        j = i
-        while j > 0 and rows[j - 1].score > row.score:
-            rows[j] = rows[j - 1]
-            j -= 1
-        rows[j] = row
+cdef inline Py_ssize_t level_of(int64_t label) noexcept nogil:
+    return label >> ROW_BITS
 
 
-cdef void sort_by_merging(Row* rows, Row* spare, Py_ssize_t n) noexcept nogil:
-    """Sort by score, lowest first: runs sorted by insertion, then merged in pairs."""
-    cdef Row* into = rows
-    cdef Py_ssize_t start, middle, stop, i, j, k, second, run = RUN
-    start = 0
-    while start < n:
-        sort_by_insertion(&rows[start], min(n - start, run))
-        start += run
-    while run < n:
-        start = 0
-        while start < n:
-            middle = min(start + run, n)
-            stop = min(middle + run, n)
-            i = k = start
-            j = middle
-            while i < middle and j < stop:  # no branch on what is smaller
-                second = rows[j].score < rows[i].score
-                spare[k] = rows[j if second else i]
-                j += second
-                i += 1 - second
-                k += 1
-            memcpy(&spare[k], &rows[i], (middle - i) * sizeof(Row))
-            k += middle - i
-            memcpy(&spare[k], &rows[j], (stop - j) * sizeof(Row))
-            start = stop
-        rows, spare = spare, rows
-        run *= 2
-    if rows != into:
-        memcpy(into, rows, n * sizeof(Row))
-
-
-cdef void sort_rows(
+cdef void sort_places(
     const double* s,
     const Py_ssize_t* starts,
     Py_ssize_t n_levels,
@@ -173,10 +134,13 @@ cdef void sort_rows(
     unsigned int* bins,
     unsigned int* ends,
 ) noexcept nogil:
-    """Fill rows with scores and places, lowest score first.
+    """Fill rows with scores and labels, best score first.
 
-    As many bins as rows divide the range of the scores; what is inside a bin is sorted
-    by insertion, or by merging where many rows crowd in one.
+    A label holds the place and the level of its row, since to look levels up by place
+    would miss the cache. It is a whole number below 2**53, which a double holds exactly.
+
+    As many bins as rows divide the range of the scores, so that most bins hold a row or
+    two: the sort inside each bin then takes time in proportion to the rows.
     """
     cdef Py_ssize_t i, bin, level, start, n = starts[n_levels] - starts[0]
     cdef double at, scale = n / (high - low)
@@ -186,7 +150,7 @@ cdef void sort_rows(
     for i in range(n):
         ends[i] = 0
     for i in range(n):
-        at = (s[i] - low) * scale
+        at = (high - s[i]) * scale
         bins[i] = <unsigned int> at if 0.0 <= at < n else <unsigned int> (n - 1)
         ends[bins[i]] += 1
     start = 0
@@ -197,15 +161,14 @@ cdef void sort_rows(
         for i in range(starts[level] - starts[0], starts[level + 1] - starts[0]):
             row = &rows[ends[bins[i]]]
             row.score = s[i]
-            row.place = i
-            row.level = level
+            row.label = (<int64_t> level << ROW_BITS) + i
             ends[bins[i]] += 1
     start = 0
     for bin in range(n):
-        if ends[bin] - start > CROWD:
-            sort_by_merging(&rows[start], spare, ends[bin] - start)
-        elif ends[bin] - start > 1:
-            sort_by_insertion(&rows[start], ends[bin] - start)
+        if ends[bin] - start > SHORT_RUN:
+            sort_rows(&rows[start], spare, ends[bin] - start, 0)
+        else:
+            sort_by_insertion(&rows[start], ends[bin] - start, 0)
         start = ends[bin]
 
 
@@ -273,19 +236,19 @@ cdef inline Sums sum_before(Tree tree, Py_ssize_t at, double anchor) noexcept no
     cdef Node* nodes = tree.nodes
     cdef Node* node
     cdef Py_ssize_t width = tree.n_leaves, child
-    cdef Sums found
-    found.count = found.total = found.squares = 0.0
+    cdef Sums sums
+    sums.count = sums.total = sums.squares = 0.0
     while True:
         child = at & (FAN - 1)
         at >>= FAN_BITS
         node = &nodes[at]
         if node.anchor != anchor:
             move(node, anchor)
-        found.count += node.counts[child]
-        found.total += node.totals[child]
-        found.squares += node.squares[child]
+        sums.count += node.counts[child]
+        sums.total += node.totals[child]
+        sums.squares += node.squares[child]
         if width == 1:
-            return found
+            return sums
         nodes += width
         width = (width + FAN - 1) >> FAN_BITS
 
@@ -309,7 +272,7 @@ cdef Py_ssize_t n_nodes(Py_ssize_t n_places) noexcept nogil:
 
 
 cdef double sweep(
-    const Row* rows,
+    const Row* rows,  # as `sort_places` leaves them
     const double* v,  # of each place; NULL to sum what pairs cost
     bint counting,
     Tree tree,
@@ -325,49 +288,54 @@ cdef double sweep(
     with v they are v_j - v_i, and it is no use.
     """
     cdef bint costs = v == NULL, squares = costs and not counting
-    cdef Py_ssize_t k, entered, last = n_levels - 1
+    cdef Py_ssize_t k, entered, place, last = n_levels - 1
+    cdef int64_t label, other
     cdef double z, c, slope, anchor, value = 0.0
     cdef double flat = 1.0 if counting else 0.0, bend = 1.0 - flat
-    cdef Sums found
+    cdef Sums sums
     # Rows as the better of a pair: what is not too far below has been entered.
-    anchor = rows[n - 1].score if costs else 0.0
-    clear(tree, anchor)
-    entered = n - 1
-    for k in range(n - 1, -1, -1):
-        z = rows[k].score if costs else v[rows[k].place]
-        if costs and anchor - z > NEAR:
-            anchor = z
-        while entered >= 0 and margin - (rows[k].score - rows[entered].score) > 0.0:
-            enter(
-                tree, last - rows[entered].level,
-                rows[entered].score if costs else v[rows[entered].place],
-                anchor, squares,
-            )
-            entered -= 1
-        found = sum_before(tree, last - rows[k].level, anchor)
-        c = (margin if costs else 0.0) - (z - anchor)
-        slope = found.count * c + found.total
-        value += bend * (c * slope + (c * found.total + found.squares)) + flat * slope
-        g[rows[k].place] -= sign * (bend * slope + flat * found.count)
-    # Rows as the worse.
     anchor = rows[0].score if costs else 0.0
     clear(tree, anchor)
     entered = 0
     for k in range(n):
-        z = rows[k].score if costs else v[rows[k].place]
-        if costs and z - anchor > NEAR:
+        label = <int64_t> rows[k].label
+        place = place_of(label)
+        z = rows[k].score if costs else v[place]
+        if costs and anchor - z > NEAR:
             anchor = z
-        while entered < n and margin - (rows[entered].score - rows[k].score) > 0.0:
+        while entered < n and margin - (rows[k].score - rows[entered].score) > 0.0:
+            other = <int64_t> rows[entered].label
             enter(
-                tree, rows[entered].level,
-                rows[entered].score if costs else v[rows[entered].place],
-                anchor, False,
+                tree, last - level_of(other),
+                rows[entered].score if costs else v[place_of(other)], anchor, squares,
             )
             entered += 1
-        found = sum_before(tree, rows[k].level, anchor)
+        sums = sum_before(tree, last - level_of(label), anchor)
+        c = (margin if costs else 0.0) - (z - anchor)
+        slope = sums.count * c + sums.total
+        value += bend * (c * slope + (c * sums.total + sums.squares)) + flat * slope
+        g[place] -= sign * (bend * slope + flat * sums.count)
+    # Rows as the worse.
+    anchor = rows[n - 1].score if costs else 0.0
+    clear(tree, anchor)
+    entered = n - 1
+    for k in range(n - 1, -1, -1):
+        label = <int64_t> rows[k].label
+        place = place_of(label)
+        z = rows[k].score if costs else v[place]
+        if costs and z - anchor > NEAR:
+            anchor = z
+        while entered >= 0 and margin - (rows[entered].score - rows[k].score) > 0.0:
+            other = <int64_t> rows[entered].label
+            enter(
+                tree, level_of(other),
+                rows[entered].score if costs else v[place_of(other)], anchor, False,
+            )
+            entered -= 1
+        sums = sum_before(tree, level_of(label), anchor)
         c = (margin if costs else 0.0) + (z - anchor)
-        slope = found.count * c - found.total
-        g[rows[k].place] += sign * (bend * slope + flat * found.count)
+        slope = sums.count * c - sums.total
+        g[place] += sign * (bend * slope + flat * sums.count)
     return value
 
 
@@ -382,11 +350,15 @@ cdef double sum_sorted(
 ) noexcept nogil:
     """Add all pairs of a sorted list to its gradient or product; return its value."""
     cdef bint counting = width == 0.0
-    cdef double value = sweep(rows, v, counting, tree, n, n_levels, 1.0, 1.0, g)
+    cdef double value = sweep(
+        rows, v, counting, tree, n, n_levels, 1.0, 1.0, g
+    )
     if counting:
         return value
     if not isinf(width):
-        value -= sweep(rows, v, False, tree, n, n_levels, 1.0 - width, -1.0, g)
+        value -= sweep(
+            rows, v, False, tree, n, n_levels, 1.0 - width, -1.0, g
+        )
     return 0.5 * value
 
 
@@ -442,8 +414,8 @@ def hinge(
         if sorting[q]:
             room = max(room, n)
             most_levels = max(most_levels, n_levels)
-    if room > UINT_MAX:
-        raise OverflowError(f"a list has {room} rows, more than {UINT_MAX}.")
+    if room > MOST_ROWS:
+        raise OverflowError(f"a list has {room} rows, more than {MOST_ROWS}.")
     cdef double[:, ::1] scratch = np.empty((3, shape.longest))
     cdef double* s = &scratch[0, 0]
     cdef double* g = &scratch[1, 0]
@@ -471,7 +443,7 @@ def hinge(
                 if v != NULL:
                     v[i] = direction[rows_of[i]]
             if sorting[q]:
-                sort_rows(
+                sort_places(
                     s, starts, n_levels, low, high, rows, spare, &bins[0, 0],
                     &bins[1, 0],
                 )
