@@ -243,6 +243,34 @@ def test_functions_are_short():
     assert differs_from_listed(long, LONG_FUNCTIONS) == {}
 
 
+def headers():
+    """Yield each compiled kernel with the docstring at its head."""
+    for path in PATHS:
+        if path.suffix == ".pyx":
+            header = re.match(r'r?"""([\s\S]*?)"""', TEXTS[path])
+            yield path.name, "" if header is None else header[1]
+
+
+def test_kernels_begin_with_a_recurrence():
+    formula = re.compile("\n    .*(=|<-|sum_)")
+    without = [name for name, text in headers() if formula.search(text) is None]
+    assert without == []
+
+
+def test_kernels_name_sections_of_doc_math_that_exist():
+    sections = {}
+    for page in (SOURCES.parent / "doc" / "math").glob("*.md"):
+        titles = re.findall("^## (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        sections[f"doc/math/{page.name}"] = set(titles)
+    for name, text in headers():
+        text = " ".join(text.split())
+        named = re.search(r"See (doc/math/\w+\.md), sections? (.*)\.$", text)
+        assert named is not None, f"{name} must name its section of doc/math at its end"
+        titles = re.findall('"(.+?)"', named[2])
+        assert titles, f"{name} must name a section in quotes"
+        assert set(titles) <= sections[named[1]], name
+
+
 def test_lines_of_functions_in_cython_are_counted():
     source = '''
 cdef inline double one(double a, double* b) noexcept nogil:

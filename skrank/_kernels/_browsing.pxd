@@ -4,7 +4,6 @@ Of the state, q[0] is the chance of no click yet, q[d] that of the last click d 
 above, and q[width - 1] that of one as far or farther.
 """
 
-
 cdef inline double read_row(
     double* q, const double* row, Py_ssize_t width, double attraction
 ) noexcept nogil:

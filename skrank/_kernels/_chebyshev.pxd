@@ -1,4 +1,9 @@
-"""Chebyshev series over rows of a box, strip by strip so that compilers make vectors."""
+"""Chebyshev series over rows of a box, strip by strip so that compilers make vectors.
+
+Moments go up the recurrence T_{k+1} = 2 t T_k - T_{k-1}; a series is evaluated by
+Clenshaw's, b_k = a_k + 2 t b_{k+1} - b_{k+2}. See doc/math/losses.md, section "Pairs by
+boxes".
+"""
 
 from skrank._kernels._pair_models cimport Kind, Model
 from skrank._kernels._products cimport STRIP

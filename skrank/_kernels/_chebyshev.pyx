@@ -1,4 +1,14 @@
-"""Chebyshev coefficients of what pairs cost between two boxes of scores."""
+"""Chebyshev coefficients of what pairs cost between two boxes of scores.
+
+For boxes centred at c and c', the cost of two rows at c + t and c' + u is the series
+
+    F(c - c' + t - u) = sum_kl C_kl T_k(t) T_l(u),    C = B V B'
+
+where V_ij = F(c - c' + x_i - x_j) holds values at the Chebyshev nodes
+x_i = cos(pi (i + 1/2) / n), and B, the cosine transform from values to coefficients, has
+the entries cos(pi k (i + 1/2) / n) (2 / n), halved for k = 0. See doc/math/losses.md,
+section "Pairs by boxes".
+"""
 
 import numpy as np
 

@@ -1,6 +1,5 @@
 """What every kernel of ranked lists does first: check lengths, find the longest list."""
 
-
 cdef struct Shape:
     Py_ssize_t n_rows, n_lists
     Py_ssize_t longest  # rows of the longest list

@@ -12,8 +12,15 @@ There are two ways to cut rows into lists:
   ``level_offsets[q] : level_offsets[q + 1]``;
 - metrics take rows as they are. List ``q`` holds the rows
   ``offsets[q] : offsets[q + 1]``, or the blocks of tied rows of these numbers.
-"""
 
+So the rows of list q, the longest list and the rows of level k are
+
+    n_q = level_starts[level_offsets[q + 1]] - level_starts[level_offsets[q]]
+    longest = max over q of n_q
+    d_k = level_starts[k + 1] - level_starts[k]
+
+See doc/math/computing.md, section "Lists as arrays".
+"""
 
 cdef int wrong_length(
     str name, Py_ssize_t length, Py_ssize_t wanted, str unit

@@ -1,4 +1,13 @@
-"""Logs of long products: one fraction and a power of two, taken once at the end."""
+"""Logs of long products: one fraction and a power of two, taken once at the end.
+
+Factors f_1, f_2, ... join a fraction; before it could overflow, its power of two moves to
+the exponent:
+
+    fraction <- fraction f_i,    (fraction, exponent) <- (fraction / 2^e, exponent + e)
+    log of the product = log(fraction) + exponent log 2
+
+See doc/math/computing.md, section "Long products".
+"""
 
 from libc.math cimport frexp, log
 

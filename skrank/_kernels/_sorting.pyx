@@ -1,7 +1,13 @@
 """Rank the rows of a list by score: a stable merge sort, and a selection of the best.
 
-Ties of scores are averaged over their orders, or broken by label or by row, as ``tie``
-says. Only rows up to the cut-off are ever sorted.
+The sort counts the pairs that stood the other way, as Kendall's tau needs them: a merge
+of the runs A before B adds, for each row of B that it takes,
+
+    swapped <- swapped + (rows of A that are left)
+
+Tied scores are averaged over their orders, or broken by label or by row, as ``tie`` says.
+Only rows up to the cut-off are ever sorted. See doc/math/metrics.md, sections "Ties in
+scores" and "Rank correlations".
 """
 
 from libc.math cimport NAN

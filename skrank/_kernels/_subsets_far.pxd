@@ -1,3 +1,6 @@
+"""What a long list needs to sum over its subsets; ``_subsets_far.pyx`` has the formulas.
+"""
+
 from skrank._kernels._subsets cimport Data
 
 

@@ -2,10 +2,12 @@
 
 Relevance is 1.0 or 0.0 a row. Under AVERAGE each value is the exact mean over the
 orders of tied scores, block by block: a block has m rows, q of them relevant, with
-n0 rows and h0 relevant ones before it. Each function gives its formula. See
-doc/math/metrics.md, section "Relevant or not".
-"""
+n0 rows and h0 relevant ones before it:
 
+    n0 <- n0 + m,    h0 <- h0 + q,    values added as each function's formula says
+
+See doc/math/metrics.md, section "Relevant or not".
+"""
 
 import numpy as np
 

@@ -1,3 +1,6 @@
+"""The block of tied rows that ERR and the cascade click models share.
+"""
+
 cdef double cascade_block(
     const double* value,
     const double* passing,

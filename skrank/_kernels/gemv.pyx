@@ -1,7 +1,13 @@
-"""Two BLAS products in one go, with what is in the cache and without Python's lock.
+"""Two BLAS products in one call: they share the cache and do not hold Python's lock.
 
-A thread that returns from each product to Python waits for the other threads there, and
-sleeps if they are in it; blocks small enough for the cache would do little else.
+After the loss of one block of rows X, with r its derivatives in the scores, and before
+that of the next block X',
+
+    gradient <- gradient + factor X^T r,    scores' = X' coef
+
+A thread that returned to Python after each product would wait for the other threads
+there. Blocks small enough for the cache would then spend most of their time waiting. See
+doc/math/computing.md, section "A block at a time".
 """
 
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer

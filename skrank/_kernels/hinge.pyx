@@ -4,13 +4,18 @@ With t = max(0, 1 - s_i + s_j) for a better row i and a worse row j, a pair cost
 
     step: t, of slope 1 where t > 0        ramp: r (t - r/2), of slope r = min(t, width)
 
-A ramp is the difference of two halved squares, t and max(0, t - width), so a list needs
-only sums over pairs with s_j > s_i - margin. Rows sorted by score enter one by one, best
-first, a tree over levels that holds what has passed the margin: n log n a list, however
-many levels. No step of the tree depends on a comparison, which would cost more than it.
-Sums are of scores about an anchor near the row at hand: far from 0, those of pairs about
-a margin apart would cancel. A ramp still loses digits where it is sorted, about as many
-as its width is smaller than what pairs cost.
+A ramp is half the square of t less half that of max(0, t - width), so a list needs only
+sums over pairs with s_j > s_i - margin. With n_i, S_i and Q_i the number, the sum and the
+sum of squares of such s_j - s_i below row i, its pairs cost
+
+    step: n_i + S_i        half a square: (n_i margin^2 + 2 margin S_i + Q_i) / 2
+
+Rows sorted by score enter, best first, a tree over levels that holds n, S and Q of those
+that have passed the margin: n log n a list, however many levels. No step of the tree
+depends on a comparison, since a wrong guess of a branch costs more than the step. Sums are
+of scores about an anchor near the row at hand, since sums about 0 would cancel. A ramp
+still loses digits where it is sorted: about as many as its width is smaller than the cost
+of a pair. See doc/math/losses.md, section "Pairs of rows".
 """
 
 from libc.math cimport isfinite, isinf

@@ -9,7 +9,7 @@ and a list's loss is one log of the product of its f, held as a fraction and a p
 two. All terms are positive, so nothing cancels. Scores too far apart for x to be a
 number go pair by pair through exp(-|d|). Lists of very many pairs go by ``_boxes``,
 which leaves only small parts to be done pair by pair. See doc/math/losses.md, section
-"Pairs".
+"Pairs of rows".
 """
 
 from libc.math cimport NAN, exp, fabs, log1p

@@ -4,8 +4,13 @@ For a row i above n rows of mean M and sum of squares Q about it,
 
     sum_j (1 - s_i + s_j)^2 = n (1 - s_i + M)^2 + Q
 
-so the mean and Q of all lower levels are enough; adding a level to them adds terms that
-are not negative, and nothing cancels.
+so the mean and Q of all lower levels are enough. A level of d rows of mean m and sum of
+squares p joins them by
+
+    Q <- Q + p + (m - M)^2 n d / (n + d),    M <- M + (m - M) d / (n + d),    n <- n + d
+
+No term of Q is negative, so nothing cancels. See doc/math/losses.md, section "Pairs of
+rows".
 """
 
 import numpy as np

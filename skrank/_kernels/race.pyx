@@ -1,4 +1,19 @@
-"""Who is among the first k under the Plackett-Luce model: a race of exponentials."""
+"""Who is among the first k under the Plackett-Luce model: a race of exponentials.
+
+Row i arrives at a time of rate exp(s_i), so that arrivals come in the order of a
+Plackett-Luce ranking. With x the logarithm of time and u = x + s_i, it is among the
+first k with probability
+
+    P_i = integral over x of e^(u - e^u) P(at most k - 1 others have arrived by x)
+
+by the trapezoidal rule. At a node, rows have arrived independently of each other, row i
+with probability p_i = 1 - e^(-e^u), and the chance B_c that c of the rows so far have
+arrived follows
+
+    B_c <- (1 - p_i) B_c + p_i B_{c-1}
+
+See doc/math/losses.md, section "The first k".
+"""
 
 from libc.math cimport exp, expm1, floor, log
 
@@ -28,14 +43,9 @@ def among_first(
 ):
     """Return the probability of each row to be among the first ``k`` of its list.
 
-    Row i arrives at a time of rate exp(s_i), so that arrivals come in the order of a
-    Plackett-Luce ranking. With x the logarithm of time and u = x + s_i,
-
-        P_i = integral of e^(u - e^u) P(at most k - 1 others arrived by x) dx
-
-    by the trapezoidal rule, which converges geometrically here. The count of others
-    is a sum of independent trials: counts before and after row i are built up row by
-    row from both ends, all terms positive.
+    The head of this file has the integral. Counts of the rows before and after row i are
+    built up row by row from both ends, since taking row i out of a count of all rows
+    would cancel.
 
     Parameters
     ----------

@@ -1,4 +1,12 @@
-"""Read lines of LETOR text: numbers exactly as ``float`` does, without the GIL."""
+"""Read lines of LETOR text: numbers exactly as ``float`` does, without the GIL.
+
+The digits of a number make a whole number w and a power of ten q, digit by digit:
+
+    w <- 10 w + digit,    q <- q - 1 behind the point,    number = w 10^q = w 5^q 2^q
+
+With 5^q kept to 128 bits, the upper bits of the product w 5^q are those of the nearest
+double, and the bit to round by. See doc/math/computing.md, section "Decimal numbers".
+"""
 
 from libc.float cimport DBL_MAX
 from libc.math cimport HUGE_VAL, fabs, signbit
@@ -276,6 +284,48 @@ cdef Py_ssize_t count_byte(
     return n
 
 
+cdef Place read_entries(
+    Place p,
+    int64_t first_id,
+    int64_t last_id,
+    double limit,
+    int32_t* columns,
+    double* values,
+    int64_t* n_entries,
+    Py_ssize_t* n_values,
+    int64_t* feature,
+    Fault* fault,
+) noexcept nogil:
+    """Return the place of the end of a row's entries, or of the first that is wrong.
+
+    Counts go on from what they are; ``feature`` becomes the last id read, or stays
+    ``first_id - 1`` in a row without entries.
+    """
+    cdef int64_t read = 0, last = first_id - 1
+    cdef Py_ssize_t stored = 0
+    cdef double number = 0.0
+    cdef Place token
+    while True:
+        token = p = after_blanks(p)
+        if p[0] == 10 or p[0] == 35:
+            break
+        p = read_entry(
+            token, first_id, last_id, last, limit, feature, &number, fault
+        )
+        if fault[0] != NONE:
+            break
+        last = feature[0]
+        read += 1
+        if number != 0.0 or signbit(number):
+            columns[stored] = <int32_t>(last - first_id)
+            values[stored] = number
+            stored += 1
+    feature[0] = last
+    n_entries[0] += read
+    n_values[0] += stored
+    return p
+
+
 def parse_lines(
     const unsigned char[::1] text not None,
     int64_t first_id,
@@ -331,7 +381,7 @@ def parse_lines(
     cdef Place begin = &text[0], end = begin + size, p = begin, next_place, token
     cdef Place qid = NULL
     cdef Py_ssize_t n_rows = 0, n_values = 0, n_runs = 0, qid_length = 0, length
-    cdef int64_t line = 0, n_entries = 0, feature = 0, previous
+    cdef int64_t line = 0, n_entries = 0, feature = 0
     cdef int64_t largest = first_id - 1, largest_line = 0
     cdef double number = 0.0
     cdef bint integers = True
@@ -376,27 +426,15 @@ def parse_lines(
                 integers = integers and read_integer(token, length, &qids[n_runs])
                 n_runs += 1
 
-            previous = first_id - 1
-            while True:
-                p = after_blanks(p)
-                if p[0] == 10 or p[0] == 35:
-                    p = <Place>memchr(p, 10, end - p) + 1
-                    break
-                token = p
-                p = read_entry(
-                    token, first_id, last_id, previous, limit, &feature, &number, &fault
-                )
-                if fault != NONE:
-                    break
-                previous = feature
-                n_entries += 1
-                if number != 0.0 or signbit(number):
-                    columns[n_values] = <int32_t>(feature - first_id)
-                    values[n_values] = number
-                    n_values += 1
-            if previous > largest:
-                largest = previous
+            p = read_entries(
+                p, first_id, last_id, limit, &columns[0] + n_values,
+                &values[0] + n_values, &n_entries, &n_values, &feature, &fault
+            )
+            if feature > largest:
+                largest = feature
                 largest_line = line
+            if fault == NONE:
+                p = <Place>memchr(p, 10, end - p) + 1
             row_ends[n_rows] = n_values
             n_rows += 1
 

@@ -2,12 +2,17 @@
 
 A stage picks a non-empty subset S of the N rows that remain, with probability
 proportional to exp(weight[|S|] + mean score of S), or to exp(weight[|S|]) times the
-mean of exp(score) over S.
+mean of exp(score) over S. A chain proposes to put a row i into S or to take it out; with
+
+    ratio = P(S after) / P(S before)
+
+Gibbs moves with probability ratio / (1 + ratio), Metropolis with min(1, ratio). A chain
+keeps the size and the sum of scores of S, so that a move costs the same for any N.
 
 Every chain has its own stream of random numbers, a function of a seed, the number of
 the step and the place of the list, so that neither threads nor blocks change a draw.
 numpy's bit generators are Python objects behind a lock: one for each of a million
-short chains would cost more than the chains.
+short chains would cost more than the chains. See doc/math/losses.md, section "Samplers".
 """
 
 import numpy as np

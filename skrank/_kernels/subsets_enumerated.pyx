@@ -1,4 +1,13 @@
-"""Models over ordered partitions of short lists, by all subsets of what remains."""
+"""Models over ordered partitions of short lists, by all subsets of what remains.
+
+A set R of rows is what remains at some stage with probability r(R). From the whole list,
+where r = 1, down to no rows,
+
+    r(R without S) <- r(R without S) + r(R) P(S | R),    S a non-empty subset of R
+
+Each row is in S, in the rest of R or outside R, so a list of n rows costs 3^n. See
+doc/math/losses.md, section "Ordered partitions".
+"""
 
 import numpy as np
 
@@ -14,15 +23,10 @@ def enumerate_stages(
     const double[::1] log_weights not None,
     bint arithmetic,
 ):
-    r"""Return expected levels, and how likely each row wins from or ties each other.
+    """Return expected levels, and how likely each row wins from or ties each other.
 
-    Some lists have the rows ``starts[q] : starts[q] + sizes[q]``. A set R of rows is
-    what remains at some stage with probability r(R), found from the whole list down by
-
-        r(R \ S) += r(R) P(S | R),    S a non-empty subset of R,
-
-    so that the cost of a list is 3^n. Returns levels (sum of sizes,), and wins and
-    ties, a matrix of n x n a list, flat, one after another.
+    Some lists have the rows ``starts[q] : starts[q] + sizes[q]``. Returns levels (sum of
+    sizes,), and wins and ties, a matrix of n x n a list, flat, one after another.
     """
     cdef Py_ssize_t n_lists = sizes.shape[0], q, n, n_rows = 0, n_pairs = 0, longest = 0
     check_length("starts", starts.shape[0], n_lists, "list")
