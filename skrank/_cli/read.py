@@ -139,7 +139,7 @@ def _table(path: str, args: argparse.Namespace, labels: bool) -> Rows:
                 f"{', '.join(map(str, frame.columns[:20]))}"
             )
     if len(frame) == 0:
-        raise ValueError(f"{path} has no rows")
+        raise ValueError(f"{path} has no rows; give a table with at least one")
     features = frame.drop(columns=list(named.values()))
     for column in features.columns:
         if features[column].dtype.kind not in "biuf":
@@ -150,14 +150,21 @@ def _table(path: str, args: argparse.Namespace, labels: bool) -> Rows:
     X = features.to_numpy(dtype=np.float64)
     if not np.isfinite(X).all():
         column = features.columns[np.argmin(np.isfinite(X).all(axis=0))]
-        raise ValueError(f"{path}: column {column!r} has values that are not finite")
+        raise ValueError(
+            f"{path}: column {column!r} has values that are missing or infinite; fill "
+            "them in, or drop these rows"
+        )
     y = np.zeros(len(frame))
     if "--label" in named:
         y = frame[args.label].to_numpy(dtype=np.float64)
         if not np.isfinite(y).all():
-            raise ValueError(f"{path}: column {args.label!r} misses labels")
+            raise ValueError(
+                f"{path}: column {args.label!r} has rows without a label; drop them"
+            )
     if frame[args.group].isna().any():
-        raise ValueError(f"{path}: column {args.group!r} misses groups")
+        raise ValueError(
+            f"{path}: column {args.group!r} has rows without a group; drop them"
+        )
     doc_ids = _line_numbers(len(frame))
     if args.doc is not None:
         doc_ids = frame[args.doc].astype(str).to_numpy()

@@ -105,7 +105,7 @@ class Lists:
         values = np.asarray(values)
         if values.shape[:1] != (self.n_lists,):
             raise ValueError(
-                f"needs one value for each of {self.n_lists} lists, got shape "
+                f"values needs one entry for each of {self.n_lists} lists, got shape "
                 f"{values.shape}."
             )
         return values.repeat(self.sizes, axis=0)
@@ -115,7 +115,7 @@ class Lists:
         values = np.asarray(values)
         if values.shape[:1] != (self.n_rows,):
             raise ValueError(
-                f"needs one value for each of {self.n_rows} rows, got shape "
+                f"values needs one entry for each of {self.n_rows} rows, got shape "
                 f"{values.shape}."
             )
         return values

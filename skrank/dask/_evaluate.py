@@ -48,7 +48,9 @@ def predict(ranker: Any, data: Any, *, features: Any = None) -> Any:
         )
     if hasattr(data, "map_blocks"):
         if data.ndim != 2:
-            raise ValueError(f"X must have two dimensions, got {data.ndim}.")
+            raise ValueError(
+                f"X must have two dimensions, rows and features, got {data.ndim}."
+            )
         X = data.rechunk({1: -1})
         return X.map_blocks(_block_scores, ranker, drop_axis=1, dtype=np.float64)
     raise TypeError(

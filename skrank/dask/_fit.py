@@ -201,16 +201,18 @@ def merged(facts: list[Facts]) -> Known:
     """
     filled = [one for one in facts if len(one.sizes)]
     if not filled:
-        raise ValueError("data has no rows.")
+        raise ValueError("data has no rows; pass at least one list.")
     widths = {one.n_features for one in filled}
     if len(widths) > 1:
         raise ValueError(
-            f"parts have {', '.join(map(str, sorted(widths)))} features; all must have "
-            "as many."
+            f"parts have {', '.join(map(str, sorted(widths)))} features; all "
+            "parts must have the same number."
         )
     _refuse_cut_lists(facts)
     if len({one.weights is None for one in filled}) > 1:
-        raise ValueError("some parts have weights and others none.")
+        raise ValueError(
+            "some parts have weights and others none; give weights to all or to none."
+        )
     sizes = np.concatenate([one.sizes for one in filled]).astype(np.intp)
     first = np.concatenate([one.first for one in filled])
     if all(one.together for one in filled) or any(
@@ -240,7 +242,9 @@ def merged(facts: list[Facts]) -> Known:
         rows_of.append(rows)
         lists_of.append(at)
     if weights is not None and weights.max() == 0:
-        raise ValueError("weights are zero for every list.")
+        raise ValueError(
+            "weights are zero for every list; at least one must be above zero."
+        )
     constant = np.logical_and.reduce([one.constant for one in filled])
     shape = Shape((lists.n_rows, filled[0].n_features))
     data = FitData(shape, y, lists, weights=weights, constant=constant)

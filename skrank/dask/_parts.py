@@ -86,7 +86,9 @@ def load(raw: RawPart) -> tuple[Part, Facts]:
     y = np.zeros(X.shape[0]) if raw.y is None else finite_column(raw.y, "y")
     grouping, numbers = _in_file_order(raw, X.shape[0])
     if len(y) != X.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows and y has {len(y)}.")
+        raise ValueError(
+            f"X has {X.shape[0]} rows and y has {len(y)}; it needs one label per row."
+        )
     weights = list_weights(raw.weights, grouping) if raw.weights is not None else None
     lists, rows = grouping.lists, grouping.rows
     X, y = X if rows is None else X[rows], grouping.gather(y)

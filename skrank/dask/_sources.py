@@ -115,7 +115,9 @@ def _of_frame(frame: Any, columns: Columns, client: Any, shuffle: Any) -> Source
     features = columns.features or [name for name in names if name not in taken]
     unknown = [name for name in features if name not in names]
     if unknown:
-        raise ValueError(f"features has {unknown[0]!r}, which is no column.")
+        raise ValueError(
+            f"features has {unknown[0]!r}, which is no column of the data frame."
+        )
     columns = columns._replace(features=features)
     kept = [columns.group, *features]
     kept += [name for name in (columns.label, columns.weight) if name is not None]
@@ -176,11 +178,15 @@ def _of_arrays(arrays: tuple, client: Any) -> list[Any]:
         )
     X, *columns = arrays
     if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, got {X.ndim}.")
+        raise ValueError(
+            f"X must have two dimensions, rows and features, got {X.ndim}."
+        )
     X = X.rechunk({1: -1})
     for name, column in zip(("y", "groups", "weights"), columns, strict=False):
         if column.ndim != 1:
-            raise ValueError(f"{name} must have one dimension, got {column.ndim}.")
+            raise ValueError(
+                f"{name} must have one dimension, one entry per row, got {column.ndim}."
+            )
         if column.chunks[0] != X.chunks[0]:
             raise ValueError(
                 f"{name} is cut into chunks of other rows than X: rechunk it as "

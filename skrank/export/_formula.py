@@ -83,7 +83,10 @@ class LinearFormula:
         if columns is not None:
             missing = [name for name in self.feature_names if name not in columns]
             if missing:
-                raise ValueError(f"X has no column {missing[0]!r}.")
+                raise ValueError(
+                    f"X has no column {missing[0]!r}, which the formula weighs; it "
+                    "needs all of feature_names."
+                )
             X = X[self.feature_names]
         table = check_array(
             X,
@@ -145,9 +148,13 @@ class LinearFormula:
         try:
             data = json.loads(text)
         except ValueError as error:
-            raise ValueError(f"the text is not JSON: {error}.") from error
+            raise ValueError(
+                f"the text is not JSON: {error}. Pass what to_json wrote."
+            ) from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise ValueError(f'the text is not a "{FORMAT}".')
+            raise ValueError(
+                f'the text is JSON but not a "{FORMAT}". Pass what to_json wrote.'
+            )
         if data.get("version") != VERSION:
             raise ValueError(
                 f"the formula has version {data.get('version')!r}; this skrank reads "
@@ -162,7 +169,10 @@ class LinearFormula:
         fill = None if fill is None else finite_column(fill, "fill_values")
         for column, name in ((weights, "weights"), (fill, "fill_values")):
             if column is not None and len(column) != len(names):
-                raise ValueError(f"{name} has {len(column)} of {len(names)} entries.")
+                raise ValueError(
+                    f"{name} has {len(column)} entries for "
+                    f"{count_of(len(names), 'feature')}; it needs one for each."
+                )
         return cls(names, weights, float(constant), fill)
 
 
@@ -333,7 +343,10 @@ def _fill_values(step: SimpleImputer, fill: Floats | None) -> Floats:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError("SimpleImputer fills in text, which has no weight.") from error
+        raise TypeError(
+            "SimpleImputer fills in text, which has no weight; turn the column into "
+            "numbers before the pipeline, for example by OneHotEncoder."
+        ) from error
     if np.isnan(numbers).any():
         raise TypeError(
             "SimpleImputer drops a feature that had no values in fit; drop the column "

@@ -196,7 +196,10 @@ class RankCalibrationDisplay:
         events = _pairs if kind == "pairs" else _firsts
         proba, outcome, of_list = events(labels, scores, grouping.lists, rng)
         if not len(proba):
-            raise ValueError("no pair of rows has an order, so nothing can come true.")
+            raise ValueError(
+                "all labels are equal inside each list, so there is no outcome to "
+                "compare with. Check y and groups."
+            )
         lowest = 0.5 if kind == "pairs" else 0.0
         bins = _bins(proba, n_bins, strategy, lowest)
         n_lists = grouping.lists.n_lists

@@ -89,7 +89,10 @@ class RankerComparisonDisplay:
         """
         metrics = comparison.metrics
         if not metrics:
-            raise ValueError("no ranker of the comparison has values to draw.")
+            raise ValueError(
+                "no ranker of the comparison has values to draw. Print the "
+                "comparison to see why."
+            )
         chosen = metrics[0] if metric is None else metric
         check_choice(chosen, "metric", metrics)
         return cls(comparison, chosen).plot(ax)

@@ -117,7 +117,10 @@ class ScoreExplanation:
         """
         rows = np.flatnonzero([label == list_label for label in self.groups.tolist()])
         if not len(rows):
-            raise ValueError(f"there is no list {list_label!r} among groups.")
+            raise ValueError(
+                f"there is no list {list_label!r} among groups, which has "
+                f"{as_written(self.groups[0])} and so on."
+            )
         return self._take(rows[np.argsort(self.ranks[rows], kind="stable")])
 
     def why(self, first: Any, second: Any) -> PairExplanation:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from skrank._data.checks import check_count, equally_long, finite_column
+from skrank._data.checks import as_written, check_count, equally_long, finite_column
 from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats
@@ -121,7 +121,10 @@ class StageProbaDisplay:
         )
         names = grouping.labels.tolist()
         if list_label is not None and list_label not in names:
-            raise ValueError(f"there is no list {list_label!r} among groups.")
+            raise ValueError(
+                f"there is no list {list_label!r} among groups, which has "
+                f"{as_written(names[0])} and so on."
+            )
         code = codes[0] if list_label is None else names.index(list_label)
         rows = np.flatnonzero(codes == code)
         rows = rows[np.lexsort((-scores[rows], -labels[rows]))]

@@ -224,13 +224,19 @@ def item_rows(
         weights = np.ones(len(sizes))
     counts = finite_column(weights, "weights")
     if len(counts) != len(sizes):
-        raise ValueError(f"weights has {len(counts)} entries for {len(sizes)} lists.")
+        raise ValueError(
+            f"weights has {len(counts)} entries for {len(sizes)} lists; it needs one "
+            "for each."
+        )
     if counts.min() < 0:
         raise ValueError(f"weights must not be negative, got {counts.min():g}.")
     if reference is None:
         reference = names[0]
     elif reference not in place:
-        raise ValueError(f"reference must be an item, got {as_written(reference)}.")
+        raise ValueError(
+            "reference must be one of the items that are compared, such as "
+            f"{as_written(names[0])}, got {as_written(reference)}."
+        )
     code = _coding_matrix(len(names), coding, place[reference])
     X, columns = _indicators(code, names, item_of_row, coding, place[reference])
     if first_effect is not None:
@@ -266,7 +272,10 @@ def _all_items(flat: list, items: Sequence[Hashable] | None) -> list:
     names = list(dict.fromkeys(items))
     unknown = [item for item in occurring if item not in set(names)]
     if unknown:
-        raise ValueError(f"items has no {as_written(unknown[0])}, which was compared.")
+        raise ValueError(
+            f"items has no {as_written(unknown[0])}, which was compared; add it, or "
+            "drop its comparisons."
+        )
     absent = [item for item in names if item not in occurring]
     if absent:
         raise ValueError(

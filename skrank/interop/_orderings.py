@@ -147,8 +147,12 @@ def from_rankings(
     names = list(range(table.shape[1])) if items is None else list(items)
     if len(names) != table.shape[1]:
         raise ValueError(f"items has {len(names)} names for {table.shape[1]} columns.")
-    if np.isinf(table).any() or np.any((table != 0) & (table < 1)):
-        raise ValueError("ranks must be 1 or more, or missing (NaN or 0).")
+    wrong = np.isinf(table) | ((table != 0) & (table < 1))
+    if wrong.any():
+        raise ValueError(
+            "ranks must be finite and 1 or more, or missing (NaN or 0), got "
+            f"{table[wrong][0]:g}."
+        )
     ranked = table > 0
     labels = np.where(
         ranked, table.max(axis=1, initial=0, where=ranked)[:, None] + 1, 0
@@ -227,11 +231,17 @@ def read_preflib(
                 f"{path}, line {number}: not a PrefLib line: {line[:60]!r}."
             ) from error
     if not orderings:
-        raise ValueError(f"{path} has no orders.")
+        raise ValueError(
+            f"{path} has no orders; a line of one is its count, a colon and the "
+            "alternatives, such as 3: 1,2."
+        )
     unknown = [item for order in orderings for level in order for item in level]
     unknown = [item for item in dict.fromkeys(unknown) if item not in names]
     if unknown:
-        raise ValueError(f"{path}: alternative {unknown[0]} has no name.")
+        raise ValueError(
+            f"{path}: alternative {unknown[0]} has no name; the head of the file needs "
+            f"a line '# ALTERNATIVE NAME {unknown[0]}: ...'."
+        )
     if len(set(names.values())) < len(names):  # two of one name are two alternatives
         names = {key: f"{name} ({key})" for key, name in names.items()}
     named = [

@@ -69,7 +69,10 @@ def from_pairs(
         )
     ties = np.zeros(len(first), bool) if tied is None else np.asarray(tied)
     if ties.shape != (len(first),) or ties.dtype.kind != "b":
-        raise ValueError("tied must be one of True and False for each pair.")
+        raise ValueError(
+            f"tied must hold True or False for each of {len(first)} pairs, got dtype "
+            f"{ties.dtype} and shape {ties.shape}."
+        )
     return item_rows(
         list(zip(first, second, strict=True)),
         [(0.0 if tie else 1.0, 0.0) for tie in ties],

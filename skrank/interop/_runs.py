@@ -82,7 +82,8 @@ class RunRows:
         if "retrieved" not in taken and not self.retrieved.all():
             name = getattr(metric, "__name__", repr(metric))
             raise TypeError(
-                f"{name} takes no retrieved=, and the run does not have all rows."
+                f"{name} takes no retrieved=, and the run lacks rows that are judged. "
+                "Use a metric that has this argument, such as ndcg_score."
             )
         rows = {
             name: getattr(self, name)

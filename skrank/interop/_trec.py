@@ -294,7 +294,7 @@ def _read(
             except ValueError:
                 number = math.nan
             if not math.isfinite(number):
-                raise ValueError(f"{where}: {what} {text!r} is no number.")
+                raise ValueError(f"{where}: {what} {text!r} is no finite number.")
             inner = nested.setdefault(topic, {})
             if document in inner:
                 raise ValueError(

@@ -179,7 +179,10 @@ def one_a_list(values: Any, name: str) -> NDArray[np.float64]:
             "return them with average=None."
         )
     if np.isinf(column).any():
-        raise ValueError(f"{name} has {np.isinf(column).sum()} infinite values.")
+        raise ValueError(
+            f"{name} has {np.isinf(column).sum()} infinite values. Use NaN for lists "
+            "that have no value."
+        )
     with np.errstate(over="ignore"):
         total = np.nansum(np.abs(column))
     if not np.isfinite(total):

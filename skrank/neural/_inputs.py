@@ -109,7 +109,10 @@ class ListInputs:
         """Return standardised rows, after comparing them with those of the fit."""
         if (rows is None) != (scaler is None):
             had = "without" if scaler is None else "with"
-            raise ValueError(f"{self.name} was fitted {had} {kind}.")
+            raise ValueError(
+                f"{self.name} was fitted {had} {kind}; "
+                + ("leave it out." if scaler is None else f"pass {kind}=.")
+            )
         if rows is None or scaler is None:
             return None
         if rows[0].shape[1] != scaler.n_columns:

@@ -185,12 +185,17 @@ def _table(label: Hashable, rows: Any) -> Floats:
     try:
         table = np.atleast_2d(np.array(rows, dtype=np.float64))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"ListData: {label!r} holds no table of numbers.") from error
+        raise ValueError(
+            f"ListData: {label!r} holds no table of numbers; give one row of numbers "
+            "for each entry of the list."
+        ) from error
     if table.ndim != 2 or table.shape[1] == 0:
         raise ValueError(
             f"ListData: {label!r} must be a row or a table of rows, got shape "
             f"{np.shape(rows)}."
         )
     if not np.isfinite(table).all():
-        raise ValueError(f"ListData: {label!r} contains NaN or infinity.")
+        raise ValueError(
+            f"ListData: {label!r} contains NaN or infinity; fill in or drop these rows."
+        )
     return table

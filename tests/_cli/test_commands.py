@@ -354,13 +354,13 @@ def test_mistakes_give_one_line_and_status_2(
 def test_a_table_without_numbers_or_groups_is_told(tmp_path, capsys):
     path = tmp_path / "rows.csv"
     path.write_text("a,group,label\n1,x,1\n,x,0\n")
-    assert "column 'a' has values that are not finite" in fails(
+    assert "column 'a' has values that are missing or infinite" in fails(
         capsys, "describe", path
     )
     path.write_text("a,group,label\n1,,1\n2,x,0\n")
-    assert "column 'group' misses groups" in fails(capsys, "describe", path)
+    assert "column 'group' has rows without a group" in fails(capsys, "describe", path)
     path.write_text("a,group,label\n1,x,\n2,x,0\n")
-    assert "column 'label' misses labels" in fails(capsys, "describe", path)
+    assert "column 'label' has rows without a label" in fails(capsys, "describe", path)
     path.write_text("a,group,label\n")
     assert "has no rows" in fails(capsys, "describe", path)
 

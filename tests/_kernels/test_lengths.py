@@ -284,5 +284,5 @@ def test_five_scores_for_twelve_rows_are_refused(loss):
     with pytest.raises(ValueError, match=match):
         loss.value_and_gradient(SCORES[:5].copy(), prepared, LISTS, *given)
     if not isinstance(loss, DavidsonLuce):  # whose products are differences
-        with pytest.raises(ValueError, match=r"must have|needs one value"):
+        with pytest.raises(ValueError, match=r"must have|needs one entry"):
             loss.hessian_product(SCORES[:5].copy(), prepared, LISTS, DIRECTION, *given)

@@ -314,7 +314,7 @@ def test_weights_beyond_a_precision_raise():
         ('{"format": "other"}', 'not a "skrank linear formula"'),
         ({"version": 2}, "version 2; this skrank reads version 1"),
         ({"feature_names": [1]}, "list of strings"),
-        ({"weights": [1.0, 2.0]}, "weights has 2 of 1 entries"),
+        ({"weights": [1.0, 2.0]}, "weights has 2 entries for 1 feature"),
         ({"weights": ["a"]}, "weights"),
         ({"constant": None}, "constant"),
         ({"fill_values": []}, "fill_values"),

@@ -383,7 +383,7 @@ def test_long_lists_are_sampled_and_lists_without_an_order_refused():
         np.arange(300) % 2, np.zeros(300), np.zeros(300), n_resamples=10
     )
     assert 500 < display.counts.sum() <= 2000
-    with pytest.raises(ValueError, match="no pair of rows has an order"):
+    with pytest.raises(ValueError, match="all labels are equal inside each list"):
         RankCalibrationDisplay.from_predictions([1, 1], [0.0, 1.0], [0, 0])
     with pytest.raises(ValueError, match="kind must be 'pairs' or 'first'"):
         RankCalibrationDisplay.from_predictions([1, 0], [0.0, 1.0], [0, 0], kind="top")

@@ -146,11 +146,11 @@ def test_what_cannot_be_taken_says_what_to_pass(call, error, message):
     ("read", "line", "message"),
     [
         (read_run, "q Q0 a 1 2.0", "line 2: a line has 6 fields, got 5"),
-        (read_run, "q Q0 a 1 x tag", "line 2: score 'x' is no number"),
-        (read_run, "q Q0 a 1 nan tag", "line 2: score 'nan' is no number"),
+        (read_run, "q Q0 a 1 x tag", "line 2: score 'x' is no finite number"),
+        (read_run, "q Q0 a 1 nan tag", "line 2: score 'nan' is no finite number"),
         (read_run, "p Q0 a 1 2 tag", "line 2: topic 'p' has document 'a' twice"),
         (read_qrels, "q 0 a", "line 2: a line has 4 fields, got 3"),
-        (read_qrels, "q 0 a good", "line 2: grade 'good' is no number"),
+        (read_qrels, "q 0 a good", "line 2: grade 'good' is no finite number"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path, read, line, message):
