@@ -90,19 +90,7 @@ class RankerMixin:
         ValueError
             If groups are missing, lengths differ, or labels are negative or masked.
         """
-        name = f"{type(self).__name__}.score"
-        groups = find_groups(y, groups, name)
-        refuse_masked(y, "y")
-        # Without an index, so that the metric does not compare it once more; and of
-        # shape (n_rows, 1) where fit takes that, too.
-        labels = finite_column(column_or_1d(y), "y")
-        if labels.min() < 0:
-            raise ValueError(
-                f"{name} (NDCG) needs labels of at least 0, got {labels.min():g}: pass "
-                "scoring=pairwise_accuracy_scorer(), which takes any labels, to "
-                "searches and cross-validation; it is in skrank.metrics."
-            )
-        return ndcg_score(labels, self.predict(X), groups, sample_weight=sample_weight)
+        return self._ndcg(X, y, groups, sample_weight)
 
     @takes_groups
     def predict_rank(
@@ -142,6 +130,27 @@ class RankerMixin:
         skrank.rank_within : The same from scores, as those of a pipeline.
         """
         groups = find_groups(X, groups, f"{type(self).__name__}.predict_rank")
+        return rank_within(self._scores(X, groups, **of_lists), groups, method=method)
+
+    def _ndcg(self, X, y, groups, sample_weight, **of_lists):
+        """Return the score; ``of_lists`` is what else ``predict`` takes."""
+        name = f"{type(self).__name__}.score"
+        groups = find_groups(y, groups, name)
+        refuse_masked(y, "y")
+        # Without an index, so that the metric does not compare it once more; and of
+        # shape (n_rows, 1) where fit takes that, too.
+        labels = finite_column(column_or_1d(y), "y")
+        if labels.min() < 0:
+            raise ValueError(
+                f"{name} (NDCG) needs labels of at least 0, got {labels.min():g}: pass "
+                "scoring=pairwise_accuracy_scorer(), which takes any labels, to "
+                "searches and cross-validation; it is in skrank.metrics."
+            )
+        scores = self._scores(X, groups, **of_lists)
+        return ndcg_score(labels, scores, groups, sample_weight=sample_weight)
+
+    def _scores(self, X, groups, **of_lists):
+        """Return what ``predict`` returns, giving it the groups if it takes them."""
         if "groups" in signature(self.predict).parameters:
             of_lists["groups"] = groups
-        return rank_within(self.predict(X, **of_lists), groups, method=method)
+        return self.predict(X, **of_lists)

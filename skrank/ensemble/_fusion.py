@@ -33,7 +33,6 @@ from skrank.ensemble._members import (
     member_names,
     missing_groups_of_predict,
 )
-from skrank.metrics import ndcg_score
 from skrank.preprocessing import QueryScaler
 
 METHODS = ("scores", "ranks", "rrf", "scaled")
@@ -344,38 +343,6 @@ class FusionRanker(RankerMixin, _BaseComposition):
             return self._mean(1.0 / (self.rrf_constant + ranks))
         sizes = grouping.scatter(grouping.lists.expand(grouping.lists.sizes))
         return self._mean(sizes[:, None] - ranks)
-
-    @takes_groups
-    def score(
-        self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None
-    ) -> float:
-        """Return the mean NDCG of the lists, ranked by ``predict``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Features.
-        y : array-like of shape (n_rows,)
-            Labels of at least 0, higher is better.
-        groups : array-like of shape (n_rows,), default=None
-            One group label a row; None takes the index level "groups" of ``y``.
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weight of each row's list, constant inside a list.
-
-        Returns
-        -------
-        score : float
-            Mean NDCG, between 0 and 1.
-
-        Raises
-        ------
-        ValueError
-            If groups are missing, lengths differ, or labels are negative or masked.
-        """
-        groups = find_groups(y, groups, f"{type(self).__name__}.score")
-        scores = self.predict(X, groups)
-        # Without an index, so that the metric does not compare it once more.
-        return ndcg_score(np.asanyarray(y), scores, groups, sample_weight=sample_weight)
 
     def _scores_of_members(self, X, groups):
         """Return what members predict, (n_rows, n_members)."""

@@ -23,7 +23,6 @@ from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats, Indices, Lists
 from skrank._data.rollback import keeps_old_state
 from skrank.base import RankerMixin
-from skrank.metrics import ndcg_score
 from skrank.neural._batches import MOST_ROWS, Batch, bounded_parts
 from skrank.neural._callbacks import (
     CallbackSupportMixin,
@@ -299,9 +298,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         ValueError
             If groups are missing, lengths differ or labels are negative.
         """
-        groups = find_groups(y, groups, f"{type(self).__name__}.score")
-        scores = self.predict(X, groups, history, profile)
-        return ndcg_score(np.asanyarray(y), scores, groups, sample_weight=sample_weight)
+        return self._ndcg(X, y, groups, sample_weight, history=history, profile=profile)
 
     def _new_lists(self, X, groups, history, profile, method):
         """Return the lists of new rows and their tables."""

@@ -175,6 +175,16 @@ def test_a_search_over_a_members_parameter_equals_the_loop(data):
     np.testing.assert_allclose(alone, by_hand(X, y, groups, 0.1, cv))
 
 
+def test_score_refuses_labels_that_ndcg_does_not_take(data):
+    X, y, groups = data
+    fusion = FusionRanker(members()).fit(X, y, groups)
+    with pytest.raises(
+        ValueError,
+        match=r"FusionRanker.score \(NDCG\) needs labels of at least 0, got -1",
+    ):
+        fusion.score(X, y - 1, groups)
+
+
 def test_inside_a_pipeline_groups_reach_fit_predict_and_score(data):
     X, y, groups = data
     model = make_pipeline(QueryScaler("rank"), FusionRanker(members()))
