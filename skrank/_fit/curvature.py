@@ -108,7 +108,7 @@ def curvature(
                 of_parameters=parts.counts.of_parameters[free]
             ),
         )
-    p, alpha = objective.n_features, objective.alpha
+    p, alpha = objective.n_features, objective.ridge
     penalty = np.zeros(len(parameters))
     penalty[:p] = alpha
     constant, dependent, basis = _estimable(parts.gram)
@@ -165,7 +165,7 @@ class _Held:
         self, objective: LinearObjective, parameters: Floats, free: np.ndarray
     ) -> None:
         self.objective, self.parameters, self.free = objective, parameters, free
-        self.n_features, self.alpha = objective.n_features, objective.alpha
+        self.n_features, self.ridge = objective.n_features, objective.ridge
 
     def __call__(self, parameters: Floats) -> tuple[float, Floats]:
         """Return the value, and the gradient in the free parameters."""

@@ -146,7 +146,7 @@ def derivatives(
     small = (size > 0) & (size < 1.0 / LARGEST_SQUARED)
     if small.any():
         _refuse_size(int(np.argmax(small)), "small")
-    gradient[:p] += objective.alpha * parameters[:p]
+    gradient[:p] += objective.ridge * parameters[:p]
     # Differences in the extra parameters give the columns; products are symmetric.
     hessian[p:, :p] = hessian[:p, p:].T
     hessian = (hessian + hessian.T) / 2

@@ -74,7 +74,7 @@ def warn_of_solution(name: str, objective: LinearObjective, solution: Solution) 
     extra = solution.parameters[objective.n_features :]
     if np.any(np.abs(extra) >= loss.extra_limit):
         warn(f"{name}: {loss.at_limit(extra)}")
-    if np.max(objective.spread()) < np.sqrt(SMALLEST_SCORE * objective.alpha):
+    if np.max(objective.spread()) < np.sqrt(SMALLEST_SCORE * objective.ridge):
         warn(
             f"{name}: X is so small beside alpha={objective.alpha:g} that scores "
             "underflow and rank no more. Scale X, for example with StandardScaler."

@@ -131,7 +131,7 @@ def minimize_lbfgs(
     search.begin()
     if search.reason is None:
         search.climb_down(sums)
-    objective.shared["last"] = search.at, objective.alpha
+    objective.shared["last"] = search.at, objective.ridge
     return _solution(search)
 
 

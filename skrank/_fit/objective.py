@@ -22,6 +22,7 @@ from skrank._fit.blocks import (
     row_view,
     runs_of_blocks,
 )
+from skrank._fit.composite import Penalised
 from skrank._fit.data import FitData
 from skrank._fit.threads import one_blas_thread
 from skrank.losses.base import Loss
@@ -34,12 +35,13 @@ NEAR = 10.0  # spreads that differ by less are treated alike
 BlockLoss = Callable[[Block, Floats, Floats], Any]
 
 
-class LinearObjective:
+class LinearObjective(Penalised):
     r"""Weighted mean of a loss over lists, plus a penalty, as a function of weights.
 
     .. math::
 
-        F(w, e) = \sum_q c_q\, \ell_q(X_q w, e) + \frac{\alpha}{2} \|w\|^2,
+        F(w, e) = \sum_q c_q\, \ell_q(X_q w, e)
+        + \alpha \frac{1 - \rho}{2} \|w\|^2,
         \qquad c_q = \frac{v_q}{\sum_p v_p} \frac{1}{m_q}
 
     with :math:`v` the list weights and :math:`m_q` 1, the number of rows or the
@@ -57,6 +59,11 @@ class LinearObjective:
         The loss; ``loss.extra_parameters`` tells how many parameters of its own.
     alpha : float
         Strength of the penalty, at least 0.
+    l1_ratio : float, default=0.0
+        Share :math:`\rho` of the penalty that is :math:`\alpha \rho \|w\|_1`. This part
+        has kinks: it is no part of F but left to the solver, as are bounds.
+    bounds : tuple of two ndarray of shape (n_features,), default=None
+        Least and largest weights.
     normalize : {None, "size", "terms"}, default=None
         What each list's value is divided by.
     n_jobs : int, default=1
@@ -69,10 +76,13 @@ class LinearObjective:
         loss: Loss,
         *,
         alpha: float,
+        l1_ratio: float = 0.0,
+        bounds: tuple[Floats, Floats] | None = None,
         normalize: str | None = None,
         n_jobs: int = 1,
     ) -> None:
         self.data, self.loss = data, loss
+        self.l1_ratio, self.bounds = l1_ratio, bounds
         self.alpha, self.normalize, self.n_jobs = alpha, normalize, n_jobs
         X, y, lists, rows = data.X, data.y, data.lists, data.rows
         self.n_features = X.shape[1]
@@ -81,9 +91,9 @@ class LinearObjective:
         weights = data.list_weights()
         shares = weights / weights.max()  # the sum of huge weights overflows
         shares /= shares.sum()
-        bounds = block_bounds(X, lists)
+        firsts = block_bounds(X, lists)
         self.blocks: list[Block] = []
-        for first, last in pairwise(bounds):
+        for first, last in pairwise(firsts):
             part = lists.part(first, last)
             start, stop = int(lists.offsets[first]), int(lists.offsets[last])
             prepared = loss.prepare(y[start:stop], part)
@@ -109,11 +119,6 @@ class LinearObjective:
         self._pool: ThreadPoolExecutor | None = None
         self._sampled_ranges: Floats | None = None
 
-    @property
-    def start(self) -> Floats:
-        """Zero weights, and the start of the loss's own parameters."""
-        return np.concatenate((np.zeros(self.n_features), self.extra_start))
-
     def with_loss(self, loss: Loss) -> LinearObjective:
         """Return the same objective for a loss that prepares labels the same way."""
         other = copy(self)
@@ -135,6 +140,8 @@ class LinearObjective:
             data,
             loss,
             alpha=self.alpha,
+            l1_ratio=self.l1_ratio,
+            bounds=self.bounds,
             normalize=self.normalize,
             n_jobs=self.n_jobs,
         )
@@ -165,7 +172,7 @@ class LinearObjective:
         """Return the value at ``[coef, extra]`` and the gradient there."""
         value, gradient = self.data_term(parameters, self._loss_of_block)
         coef = parameters[: self.n_features]
-        pull = self.alpha * coef  # first, since squares of huge weights overflow
+        pull = self.ridge * coef  # first, since squares of huge weights overflow
         value += 0.5 * float(pull @ coef)
         gradient[: self.n_features] += pull
         return value, gradient
@@ -333,7 +340,7 @@ class LinearObjective:
             total += abs(X_transposed).dot(size)
             counts = self.loss.n_terms(block.prepared, block.lists)
             n_terms += float(counts @ block.factors)
-        total += self.alpha * np.abs(coef)
+        total += self.ridge * np.abs(coef)
         total = np.append(total, np.full(len(extra), n_terms))
         return 64.0 * np.finfo(np.float64).eps * total
 

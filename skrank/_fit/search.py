@@ -118,7 +118,7 @@ class Search:
         if last is None or not np.array_equal(last.parameters, self.start):
             return None
         coef = self.start[: self.objective.n_features]
-        pull = (self.objective.alpha - alpha) * coef
+        pull = (self.objective.ridge - alpha) * coef
         gradient = last.gradient.copy()
         gradient[: len(coef)] += pull
         return Point(self.start, last.value + 0.5 * float(pull @ coef), gradient)
@@ -168,7 +168,7 @@ class Search:
             sums = sums.mixed(first, KEPT)
             self.patience = PATIENCE * 2 ** max(self.n_whitenings - 2, 0)
         self.last_sums = self.objective.shared["sums"] = sums
-        alpha = self.objective.alpha
+        alpha = self.objective.ridge
         if can_be_whitened(sums, alpha):
             self.coordinates = Whitened(sums, alpha, self.at.gradient)
         else:

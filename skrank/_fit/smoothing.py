@@ -156,7 +156,7 @@ class _NearEnough:
 
         With caution by an estimate, at most :math:`\|\nabla F\|^2 / (2 \alpha)`.
         """
-        alpha = self.objective.alpha
+        alpha = self.objective.ridge
         if alpha == 0.0 or len(self.objective.extra_start):
             return CAUTION * gap
         with np.errstate(over="ignore"):

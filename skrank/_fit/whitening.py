@@ -193,7 +193,7 @@ def units_of_spread(objective: LinearObjective, gradient_at_zero: Floats) -> Uni
     """
     spread = objective.spread()
     slope = float(np.max(np.abs(gradient_at_zero[: len(spread)]) / spread, initial=0.0))
-    penalty = np.sqrt(objective.alpha) / np.sqrt(slope) if slope > 0 else 0.0
+    penalty = np.sqrt(objective.ridge) / np.sqrt(slope) if slope > 0 else 0.0
     units = np.hypot(spread, penalty)
     n_extra = len(gradient_at_zero) - len(spread)
     steepest = np.max(np.abs(gradient_at_zero[: len(spread)]) / units, initial=0.0)

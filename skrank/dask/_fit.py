@@ -163,6 +163,8 @@ def fit(
         objective.alpha = fitted.alpha_
         warn_of_cost(name, objective.data, loss)
         _set_names(fitted, source, known.data.X.shape[1])
+        objective.l1_ratio = fitted.l1_ratio
+        objective.bounds = fitted._bounds(known.data.X.shape[1])
         try:
             fitted._fit_objective(name, objective)
         except BaseException:  # a user's Ctrl-C, too, must leave the workers free

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.lists import Floats, Lists
+from skrank._fit.composite import Penalised
 from skrank._fit.data import FitData
 from skrank._fit.derivatives import Counts, Derivatives, derivatives, score_range
 from skrank._fit.diagnostics import all_in_order
@@ -39,7 +40,7 @@ class Shape(tuple):
     nbytes = property(lambda self: 8 * self[0] * self[1])
 
 
-class DistributedObjective:
+class DistributedObjective(Penalised):
     r"""The objective of a linear ranker as a sum over parts that workers hold.
 
     .. math::
@@ -89,11 +90,6 @@ class DistributedObjective:
         self.homes: list[str | None] = []
         self._sampled_ranges: Floats | None = None
         self.shared: dict[str, Any] = {}  # what solvers leave for each other
-
-    @property
-    def start(self) -> Floats:
-        """Zero weights, and the start of the loss's own parameters."""
-        return np.concatenate((np.zeros(self.n_features), self.extra_start))
 
     @property
     def blocks(self) -> list[Any]:
@@ -182,7 +178,7 @@ class DistributedObjective:
         """Return the value at ``[coef, extra]`` and the gradient there."""
         value, gradient = self.summed(_value_and_gradient, parameters, self.loss)
         coef = parameters[: self.n_features]
-        pull = self.alpha * coef
+        pull = self.ridge * coef
         gradient[: self.n_features] += pull
         return float(value) + 0.5 * float(pull @ coef), gradient
 
@@ -207,7 +203,7 @@ class DistributedObjective:
         total[: self.n_features] += (
             64.0
             * np.finfo(np.float64).eps
-            * self.alpha
+            * self.ridge
             * np.abs(parameters[: self.n_features])
         )
         return total
@@ -342,7 +338,7 @@ def _derivatives(
     ]
     gradient, hessian, meat, gram, n_lists, informing = _tree_sum(weighted)
     p = objective.n_features
-    gradient[:p] += objective.alpha * parameters[:p]
+    gradient[:p] += objective.ridge * parameters[:p]
     counts = Counts(int(n_lists), int(n_lists), informing)
     return Derivatives(gradient, hessian, meat, gram, counts)
 

@@ -17,6 +17,7 @@ from skrank._data.groups import takes_groups
 from skrank._data.parameters import checks_parameters
 from skrank._data.rollback import keeps_old_state
 from skrank._fit.blocks import linear_scores
+from skrank._fit.bounds import read_bounds
 from skrank._fit.data import FitData, check_data, check_features
 from skrank._fit.diagnostics import (
     warn_of_cost,
@@ -69,6 +70,9 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
         "warm_start": ["boolean"],
         "n_jobs": [Integers(None), None],
         "verbose": ["verbose"],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "positive": ["boolean"],
+        "bounds": "no_validation",  # read_bounds says what to do
     }
 
     def __init__(
@@ -82,6 +86,9 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
         warm_start: bool,
         n_jobs: int | None,
         verbose: int,
+        l1_ratio: float,
+        positive: bool,
+        bounds: Any,
     ) -> None:
         self.alpha = alpha
         self.normalize = normalize
@@ -91,6 +98,9 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.l1_ratio = l1_ratio
+        self.positive = positive
+        self.bounds = bounds
 
     def _loss(self):
         """Return the loss to fit."""
@@ -132,7 +142,8 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
             If groups are missing, differ from the index of ``y``, have another
             length than ``X`` or miss values; if ``X`` or ``y`` hold NaN, infinity or
             masked entries; if ``y`` holds strings or integers beyond 2**53;
-            if ``sample_weight`` varies inside a list.
+            if ``sample_weight`` varies inside a list; if ``bounds`` are no numbers,
+            name unknown columns or leave no room.
 
         Warns
         -----
@@ -222,6 +233,17 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
 
     def _check_settings(self):
         """Refuse parameters that do not go together."""
+        if self.alpha == "auto" and self.l1_ratio > 0:
+            raise ValueError(
+                f"{type(self).__name__}(alpha='auto', l1_ratio={self.l1_ratio:g}): the "
+                "rule suits the squared penalty alone. Choose alpha with RankerCV, or "
+                "set l1_ratio=0."
+            )
+
+    def _bounds(self, n_features):
+        """Return the least and the largest weights, or None without bounds."""
+        names = getattr(self, "feature_names_in_", None)
+        return read_bounds(self.bounds, self.positive, n_features, names)
 
     def _fit_data(self, X, y, groups, sample_weight):
         """Return the checked data of a fit, and which features are constant."""
@@ -236,6 +258,8 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
             data,
             loss,
             alpha=self.alpha_,
+            l1_ratio=self.l1_ratio,
+            bounds=self._bounds(data.X.shape[1]),
             normalize=self.normalize,
             n_jobs=effective_n_jobs(self.n_jobs),
         )
@@ -266,6 +290,8 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
 
     def _minimize(self, objective, start):
         """Return the optimum that L-BFGS finds from a start."""
+        if not objective.is_smooth:
+            raise NotImplementedError("l1_ratio, positive and bounds have no solver.")
         has_kinks = objective.loss.smoothed(1.0) is not None
         minimize = minimize_by_smoothing if has_kinks else minimize_lbfgs
         return minimize(
@@ -283,6 +309,8 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
         n_features = objective.n_features
         self.coef_ = solution.parameters[:n_features].copy()
         self.extra_ = solution.parameters[n_features:].copy()
+        self.n_features_active_ = int(np.count_nonzero(self.coef_))
+        self.at_bounds_ = objective.at_bounds(self.coef_)
         self.intercept_ = 0.0  # for tools that read linear models
         self.objective_ = solution.value
         self.n_iter_ = max(solution.n_iter, 1)

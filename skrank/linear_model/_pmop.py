@@ -30,7 +30,7 @@ class PMOPRanker(BaseLinearRanker):
     .. math::
 
         \sum_q \frac{v_q}{\sum_p v_p} \frac{\ell(X_q w, y_q)}{m_q}
-        + \frac{\alpha}{2} \|w\|^2
+        + \alpha \left(\rho \|w\|_1 + \frac{1 - \rho}{2} \|w\|^2\right)
 
     Only the order of labels counts, and which are equal: rows that share a label were
     taken together, among all subsets of the rows left.
@@ -82,11 +82,13 @@ class PMOPRanker(BaseLinearRanker):
     normalize : {None, "size", "terms"}, default=None
         Divide each list's loss by its number of rows or of terms (pairs, stages).
     max_iter : int, default=1000
-        Largest number of iterations of L-BFGS.
+        Largest number of iterations of the solver.
     tol : float, default=1e-6
         Stop when the objective is, by estimate, at most ``tol**2`` times its decrease
         since zero weights above the least possible: half the square of Newton's
-        decrement, with the curvature that the solver whitens features by.
+        decrement, with the curvature that the solver whitens features by. With
+        ``l1_ratio``, ``positive`` or ``bounds`` also: and the largest entry of the
+        least subgradient is at most ``tol`` times that of the gradient at zero weights.
     ftol : float, default=64 * eps
         Stop when an iteration lowers the objective by less than this share of its
         decrease since zero weights.
@@ -97,6 +99,16 @@ class PMOPRanker(BaseLinearRanker):
         it.
     verbose : int, default=0
         Print progress every ``verbose`` iterations.
+    l1_ratio : float, default=0.0
+        Share :math:`\rho` of the penalty on absolute weights, from 0 to 1. More of it
+        sets more weights to exactly 0.
+    positive : bool, default=False
+        Keep all weights at 0 or above, so that no score falls as a feature rises.
+    bounds : tuple or dict, default=None
+        Least and largest weights. ``(low, high)``, each a number, an array of shape
+        (n_features,) or None for no bound; or a dict from columns, by name or number,
+        to such pairs of numbers. Weights that cannot rank are as near to 0 as their
+        bounds allow.
 
     Attributes
     ----------
@@ -104,6 +116,10 @@ class PMOPRanker(BaseLinearRanker):
         Strength of the penalty that was used.
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
+    n_features_active_ : int
+        Number of weights that are not 0.
+    at_bounds_ : ndarray of bool of shape (n_features,)
+        Which weights a bound holds: they equal it, and the feature can rank.
     intercept_ : float
         0.0, since only differences of scores inside a list matter.
     objective_ : float
@@ -175,6 +191,9 @@ class PMOPRanker(BaseLinearRanker):
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
+        l1_ratio: float = 0.0,
+        positive: bool = False,
+        bounds: Any = None,
     ) -> None:
         super().__init__(
             alpha=alpha,
@@ -185,6 +204,9 @@ class PMOPRanker(BaseLinearRanker):
             warm_start=warm_start,
             n_jobs=n_jobs,
             verbose=verbose,
+            l1_ratio=l1_ratio,
+            positive=positive,
+            bounds=bounds,
         )
         self.potential = potential
         self.inference = inference
@@ -201,8 +223,16 @@ class PMOPRanker(BaseLinearRanker):
 
     def _check_settings(self):
         """Refuse chains where they are of no use or cannot move."""
+        super()._check_settings()
         if self.inference == "exact":
             return
+        if self.l1_ratio > 0 or self.positive or self.bounds is not None:
+            raise ValueError(
+                f"PMOPRanker(inference={self.inference!r}) climbs by drawn gradients, "
+                "which end near the optimum: weights would not be exactly 0 or at a "
+                "bound. Use l1_ratio=0, positive=False and bounds=None, or "
+                "inference='exact'."
+            )
         if self.potential == "arithmetic":
             raise ValueError(
                 f"PMOPRanker(inference={self.inference!r}) needs potential="

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklearn.utils._param_validation import StrOptions
 
 from skrank._fit.lbfgs import LAST_DIGITS
@@ -17,7 +19,7 @@ class RankRegressionRanker(BaseLinearRanker):
     .. math::
 
         \sum_q \frac{v_q}{\sum_p v_p} \frac{\ell(X_q w, y_q)}{m_q}
-        + \frac{\alpha}{2} \|w\|^2
+        + \alpha \left(\rho \|w\|_1 + \frac{1 - \rho}{2} \|w\|^2\right)
 
     It is least squares on the differences of pairs, without storing them: the time of
     an iteration grows with the number of rows. The text of the PMOP paper calls
@@ -36,11 +38,13 @@ class RankRegressionRanker(BaseLinearRanker):
     normalize : {None, "size", "terms"}, default="size"
         Divide each list's loss by its number of rows or of terms (pairs, stages).
     max_iter : int, default=1000
-        Largest number of iterations of L-BFGS.
+        Largest number of iterations of the solver.
     tol : float, default=1e-6
         Stop when the objective is, by estimate, at most ``tol**2`` times its decrease
         since zero weights above the least possible: half the square of Newton's
-        decrement, with the curvature that the solver whitens features by.
+        decrement, with the curvature that the solver whitens features by. With
+        ``l1_ratio``, ``positive`` or ``bounds`` also: and the largest entry of the
+        least subgradient is at most ``tol`` times that of the gradient at zero weights.
     ftol : float, default=64 * eps
         Stop when an iteration lowers the objective by less than this share of its
         decrease since zero weights.
@@ -51,6 +55,16 @@ class RankRegressionRanker(BaseLinearRanker):
         it.
     verbose : int, default=0
         Print progress every ``verbose`` iterations.
+    l1_ratio : float, default=0.0
+        Share :math:`\rho` of the penalty on absolute weights, from 0 to 1. More of it
+        sets more weights to exactly 0.
+    positive : bool, default=False
+        Keep all weights at 0 or above, so that no score falls as a feature rises.
+    bounds : tuple or dict, default=None
+        Least and largest weights. ``(low, high)``, each a number, an array of shape
+        (n_features,) or None for no bound; or a dict from columns, by name or number,
+        to such pairs of numbers. Weights that cannot rank are as near to 0 as their
+        bounds allow.
 
     Attributes
     ----------
@@ -58,6 +72,10 @@ class RankRegressionRanker(BaseLinearRanker):
         Strength of the penalty that was used.
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the feature.
+    n_features_active_ : int
+        Number of weights that are not 0.
+    at_bounds_ : ndarray of bool of shape (n_features,)
+        Which weights a bound holds: they equal it, and the feature can rank.
     intercept_ : float
         0.0, since only differences of scores inside a list matter.
     objective_ : float
@@ -102,6 +120,9 @@ class RankRegressionRanker(BaseLinearRanker):
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
+        l1_ratio: float = 0.0,
+        positive: bool = False,
+        bounds: Any = None,
     ) -> None:
         super().__init__(
             alpha=alpha,
@@ -112,6 +133,9 @@ class RankRegressionRanker(BaseLinearRanker):
             warm_start=warm_start,
             n_jobs=n_jobs,
             verbose=verbose,
+            l1_ratio=l1_ratio,
+            positive=positive,
+            bounds=bounds,
         )
         self.differences = differences
 
