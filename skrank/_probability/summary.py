@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank._data.checks import (
-    as_written,
-    check_choice,
-    check_confidence,
-    count_of,
-    is_integer,
-)
-from skrank._data.grouping import group_rows
+from skrank._data.checks import check_choice, check_confidence, is_integer
+from skrank._data.clusters import clusters_of_lists
 from skrank._data.groups import takes_groups
 from skrank._data.lists import Floats, Indices
 from skrank._data.warnings import warn
@@ -151,7 +145,7 @@ def summarize_fit(
         objective,
         covariance=covariance,
         confidence=confidence,
-        codes=None if clusters is None else _codes(clusters, objective.data),
+        codes=_codes(clusters, objective.data),
         features=features,
         feature_names=feature_names,
     )
@@ -218,21 +212,12 @@ def summarize_objective(
     )
 
 
-def _codes(clusters: Any, data: FitData) -> Indices:
-    """Return the number of each list's cluster, and refuse clusters that cut lists."""
-    lists = data.lists
-    partition = group_rows(clusters, lists.n_rows)
-    codes = partition.scatter(partition.lists.expand(np.arange(len(partition.lists))))
+def _codes(clusters: Any, data: FitData) -> Indices | None:
+    """Return the number of each list's cluster, None where each list is one."""
+    if clusters is None:
+        return None
     assert data.grouping is not None
-    codes = data.grouping.gather(codes)
-    cut = lists.max(codes) != lists.min(codes)
-    if cut.any():
-        label = as_written(data.grouping.labels[np.argmax(cut)])
-        raise ValueError(
-            "clusters must be constant inside each list, since they are made of whole "
-            f"lists; they vary in {count_of(int(cut.sum()), 'list')}, such as {label}."
-        )
-    return codes[lists.starts]
+    return clusters_of_lists(clusters, data.grouping)
 
 
 def _shown(

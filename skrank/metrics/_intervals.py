@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -12,7 +12,8 @@ from scipy import stats
 from sklearn.utils import check_random_state
 
 from skrank._data.checks import check_choice, check_confidence, check_count
-from skrank._data.lists import Floats
+from skrank._data.clusters import cluster_codes
+from skrank._data.lists import Floats, Indices
 
 AT_ONCE = 2_000_000  # numbers held at a time while resampling
 
@@ -29,6 +30,8 @@ class Interval:
         How often such intervals hold the mean over all lists there could be.
     n_lists, n_dropped : int
         Lists used, and lists left out because their value is NaN.
+    n_clusters : int or None
+        Clusters of the lists used; None where each list is one.
 
     Examples
     --------
@@ -43,12 +46,10 @@ class Interval:
     confidence: float
     n_lists: int
     n_dropped: int
+    n_clusters: int | None = None
 
     def __str__(self) -> str:
-        return (
-            f"{self.mean:.4f} [{self.low:.4f}, {self.high:.4f}], "
-            f"{basis(self.confidence, self.n_lists, self.n_dropped)}"
-        )
+        return f"{self.mean:.4f} [{self.low:.4f}, {self.high:.4f}], {basis(self)}"
 
 
 def bootstrap_interval(
@@ -58,12 +59,20 @@ def bootstrap_interval(
     method: str = "percentile",
     n_resamples: int = 10_000,
     random_state: Any = None,
+    clusters: Any = None,
 ) -> Interval:
-    """Return a bootstrap confidence interval of the mean over lists.
+    r"""Return a bootstrap confidence interval of the mean over lists.
 
     Lists are drawn with replacement, so the interval says how far the mean would
     move with other lists of the same kind; it takes the ranker as given and knows
     nothing of other training data [1]_. Rows of one list are never told apart.
+
+    With ``clusters`` whole clusters are drawn with replacement [2]_, :math:`c_1, c_2,
+    \ldots` among G, and the mean is that over the lists drawn:
+
+    .. math::
+
+        \bar x^* = \frac{\sum_{g=1}^G \sum_{q \in c_g} x_q}{\sum_{g=1}^G |c_g|}.
 
     Parameters
     ----------
@@ -79,6 +88,9 @@ def bootstrap_interval(
         Number of resampled means.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws; None draws anew at each call.
+    clusters : array-like of shape (n_lists,), default=None
+        Label of each list's cluster, such as its user, in the order of ``values``:
+        lists of one cluster may depend on each other. None makes each list one.
 
     Returns
     -------
@@ -88,13 +100,16 @@ def bootstrap_interval(
     Raises
     ------
     ValueError
-        If no value is left, values are infinite, or an option is unknown.
+        If no value is left, values are infinite, an option is unknown, or there is
+        one cluster alone.
 
     References
     ----------
     .. [1] B. Efron, R. Tibshirani, "An introduction to the bootstrap", Chapman and
        Hall 1993; J. Savoy, "Statistical inference in retrieval effectiveness
        evaluation", Information Processing and Management 33 (1997).
+    .. [2] A. C. Davison, D. V. Hinkley, "Bootstrap methods and their application",
+       Cambridge 1997, section 3.8.
 
     Examples
     --------
@@ -106,40 +121,101 @@ def bootstrap_interval(
     True
     """
     column = one_a_list(values, "values")
-    used = column[~np.isnan(column)]
+    codes = None if clusters is None else cluster_codes(clusters, len(column))
+    known = ~np.isnan(column)
+    used = column[known]
     if used.size == 0:
         raise ValueError("values has no list with a value; all are NaN.")
     check_confidence(confidence)
     check_count(n_resamples, "n_resamples")
+    parts = parts_of(used, None if codes is None else codes[known])
     low, high = interval_of_mean(
-        used, confidence, method, n_resamples, generator_of(random_state)
+        parts, confidence, method, n_resamples, generator_of(random_state)
     )
-    n_dropped = len(column) - len(used)
     return Interval(
-        float(used.mean()), low, high, float(confidence), len(used), n_dropped
+        float(used.mean()),
+        low,
+        high,
+        float(confidence),
+        len(used),
+        len(column) - len(used),
+        None if codes is None else len(parts.sums),
     )
 
 
-def basis(confidence: float, n_lists: int, n_dropped: int) -> str:
+class Parts(NamedTuple):
+    """Sums of values over what is drawn together, and how many values these are."""
+
+    sums: Floats
+    counts: Floats
+
+
+def parts_of(values: Floats, codes: Indices | None) -> Parts:
+    """Return each value as a part of its own, or sums over clusters that have any.
+
+    Raises ValueError if there is one cluster alone.
+    """
+    if codes is None:
+        return Parts(values, np.ones(len(values)))
+    numbers = np.unique(codes, return_inverse=True)[1]
+    parts = Parts(
+        np.bincount(numbers, values).astype(np.float64),
+        np.bincount(numbers).astype(np.float64),
+    )
+    if len(parts.sums) < 2:
+        raise ValueError(
+            "only one cluster has lists with values, which tells nothing of how "
+            "clusters differ; clusters must be at least two."
+        )
+    return parts
+
+
+class Basis(Protocol):
+    """What says how sure an interval is."""
+
+    @property
+    def confidence(self) -> float:
+        """How often such intervals hold the truth."""
+
+    @property
+    def n_lists(self) -> int:
+        """Lists used."""
+
+    @property
+    def n_dropped(self) -> int:
+        """Lists left out."""
+
+    @property
+    def n_clusters(self) -> int | None:
+        """Clusters of the lists used, None where each list is one."""
+
+
+def basis(result: Basis) -> str:
     """Say how sure an interval is, and on how many lists it rests."""
-    text = f"{100 * confidence:g}% confidence, {n_lists} lists"
-    if n_dropped:
-        text += f", {n_dropped} without a value left out"
+    text = f"{100 * result.confidence:g}% confidence, {result.n_lists} lists"
+    if result.n_clusters is not None:
+        text += f" in {result.n_clusters} clusters"
+    if result.n_dropped:
+        text += f", {result.n_dropped} without a value left out"
     return text
 
 
 def interval_of_mean(
-    values: Floats, confidence: float, method: Any, n_resamples: int, rng: Generator
+    parts: Parts, confidence: float, method: Any, n_resamples: int, rng: Generator
 ) -> tuple[float, float]:
-    """Return a bootstrap interval of the mean of values without NaN."""
+    """Return a bootstrap interval of the mean of values, drawn by parts."""
     check_choice(method, "method", ("percentile", "bca"))
-    if np.ptp(values) == 0:
-        return float(values[0]), float(values[0])
+    sums, counts = parts
+    single = bool((counts == 1).all())
+    means = sums if single else sums / counts
+    if np.ptp(means) == 0:
+        return float(means[0]), float(means[0])
     result = stats.bootstrap(
-        (values,),
-        np.mean,
+        (sums,) if single else (sums, counts),
+        np.mean if single else _ratio,
         n_resamples=max(n_resamples, 2),  # SciPy takes a standard deviation of them
-        batch=max(AT_ONCE // len(values), 1),
+        batch=max(AT_ONCE // len(sums), 1),
+        paired=not single,
         confidence_level=confidence,
         method="percentile",
         random_state=rng,
@@ -149,17 +225,25 @@ def interval_of_mean(
         # SciPy's own BCa takes time in proportion to the square of the number of lists.
         means = np.sort(result.bootstrap_distribution)
         tails = np.array([0.5 - confidence / 2, 0.5 + confidence / 2])
-        low, high = np.quantile(means, _corrected(tails, values, means))
+        low, high = np.quantile(means, _corrected(tails, parts, means))
     return float(low), float(high)
 
 
-def _corrected(tails: Floats, values: Floats, means: Floats) -> Floats:
+def _ratio(sums: Floats, counts: Floats, axis: int = -1) -> Any:
+    """Return means over all lists of the clusters that were drawn."""
+    return sums.sum(axis=axis) / counts.sum(axis=axis)
+
+
+def _corrected(tails: Floats, parts: Parts, means: Floats) -> Floats:
     """Return Efron's bias-corrected and accelerated tails of sorted means."""
-    mean = values.mean()
+    sums, counts = parts
+    mean = sums.sum() / counts.sum()
     below = np.searchsorted(means, [mean, np.nextafter(mean, np.inf)]).mean()
     bias = stats.norm.ppf(np.clip(below, 0.5, len(means) - 0.5) / len(means))
-    # Leaving out a value moves a mean in proportion to its distance.
-    distance = values - mean
+    # How much the mean falls where a part is left out; a factor does not matter.
+    without = (sums.sum() - sums) / (counts.sum() - counts)
+    distance = without.mean() - without
+    distance /= np.abs(distance).max()
     acceleration = np.sum(distance**3) / (6 * np.sum(distance**2) ** 1.5)
     z = bias + stats.norm.ppf(tails)
     return stats.norm.cdf(bias + z / (1 - acceleration * z))

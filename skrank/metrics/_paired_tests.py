@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
 from skrank._data.lists import Floats, Indices
-from skrank.metrics._intervals import AT_ONCE
+from skrank.metrics._intervals import AT_ONCE, Parts, parts_of
 
 # Values of a metric that are equal in exact arithmetic differ by the rounding of sums
 # over their lists: by far less than this share of them.
@@ -16,47 +18,84 @@ ROUNDING = 2.0**-40
 MOST_EXACT = 50
 
 
-def settled_differences(first: Floats, second: Floats) -> tuple[Floats, float]:
+class Differences(NamedTuple):
+    """Differences of pairs, added up over what depends on each other.
+
+    Attributes
+    ----------
+    parts : Parts
+        Sums over lists of a cluster, or each list's own, and numbers of lists.
+    rounding : ndarray of shape (n_parts,)
+        By how much each sum may be off.
+    """
+
+    parts: Parts
+    rounding: Floats
+
+
+def settled_differences(
+    first: Floats, second: Floats, codes: Indices | None
+) -> Differences:
     """Return the differences of pairs without what rounding alone put there.
 
     A difference within the rounding of its two values becomes 0, and differences whose
     sizes agree within it become equal, so that tests see the ties of exact arithmetic.
-
-    Returns
-    -------
-    differences : ndarray of shape (n_lists,)
-        What is left of ``first - second``.
-    rounding : float
-        By how much their sum may be off.
+    ``codes`` are the numbers of clusters, None makes each list one.
     """
-    differences = first - second
     allowed = ROUNDING * np.maximum(np.abs(first), np.abs(second))
-    sizes = np.where(np.abs(differences) <= allowed, 0.0, np.abs(differences))
+    differences = settled(first - second, allowed)
+    parts = parts_of(differences, codes)
+    if codes is None:
+        return Differences(parts, allowed)
+    rounding = parts_of(allowed, codes).sums
+    sums = np.where(np.abs(parts.sums) <= rounding, 0.0, parts.sums)
+    return Differences(parts._replace(sums=sums), rounding)
+
+
+def settled(values: Floats, allowed: Floats) -> Floats:
+    """Return values that are 0 or of one size where they are so but for rounding."""
+    sizes = np.where(np.abs(values) <= allowed, 0.0, np.abs(values))
     order = np.argsort(sizes, kind="stable")
     ordered, reach = sizes[order], allowed[order]
     apart = np.diff(ordered) > np.maximum(reach[1:], reach[:-1])
     starts = np.append(True, apart)
-    settled = np.empty_like(sizes)
-    settled[order] = ordered[starts][np.cumsum(starts) - 1]  # the least of its level
-    return np.copysign(settled, differences), float(allowed.sum())
+    levels = np.empty_like(sizes)
+    levels[order] = ordered[starts][np.cumsum(starts) - 1]  # the least of its level
+    return np.copysign(levels, values)
 
 
-def student_test(differences: Floats, confidence: float) -> tuple[float, float, float]:
-    """Return the p value of Student's test that the mean is 0, and its interval."""
-    if np.ptp(differences) == 0:
-        mean = float(differences.mean())
+def student_test(
+    differences: Differences, confidence: float
+) -> tuple[float, float, float]:
+    r"""Return the p value of Student's test that the mean is 0, and its interval.
+
+    With sums :math:`d_g` over the :math:`n_g` lists of G clusters and N lists in all,
+    the variance of the mean :math:`\bar d` is
+
+    .. math::
+
+        \frac{G}{G - 1} \frac{1}{N^2} \sum_g (d_g - n_g \bar d)^2 ,
+
+    with G - 1 degrees of freedom; Student's own where each list is a cluster.
+    """
+    sums, counts = differences.parts
+    mean = float(sums.sum() / counts.sum())
+    spread = sums - counts * mean
+    if (counts == 1).all() and np.ptp(sums) == 0:
+        spread = np.zeros(len(sums))
+    error = np.sqrt(len(sums) / (len(sums) - 1) * (spread @ spread)) / counts.sum()
+    if error == 0:
         return float(mean == 0), mean, mean
-    result = stats.ttest_1samp(differences, 0.0)
-    low, high = result.confidence_interval(confidence)
-    return float(result.pvalue), float(low), float(high)
+    reach = stats.t.ppf((1.0 + confidence) / 2.0, len(sums) - 1) * error
+    p_value = 2.0 * stats.t.sf(abs(mean) / error, len(sums) - 1)
+    return float(p_value), mean - float(reach), mean + float(reach)
 
 
-def sign_test(
-    differences: Floats, rounding: float, n_resamples: int, rng: Generator
-) -> float:
-    """Return the share of signs that put the sum as far from 0."""
+def sign_test(differences: Differences, n_resamples: int, rng: Generator) -> float:
+    """Return the share of signs, one a part, that put the sum as far from 0."""
+    sums, rounding = differences.parts.sums, float(differences.rounding.sum())
     # The sign of what is 0 does not matter.
-    moved = differences[differences != 0]
+    moved = sums[sums != 0]
     n = len(moved)
     if n == 0:
         return 1.0
@@ -78,13 +117,17 @@ def sign_test(
     return as_far / total if exact else (as_far + 1) / (total + 1)
 
 
-def wilcoxon_test(differences: Floats) -> float:
-    """Return the p value of Wilcoxon's signed rank test.
+def wilcoxon_test(differences: Differences) -> float:
+    """Return the p value of Wilcoxon's signed rank test, of means over clusters.
 
-    Lists without a difference are left out first. The distribution over all signs of
-    the ranks, tied ones their mean, is exact for at most 50 lists; else it is normal.
+    Those without a difference are left out first. The distribution over all signs of
+    the ranks, tied ones their mean, is exact for at most 50 others; else it is normal.
     """
-    moved = differences[differences != 0]
+    sums, counts = differences.parts
+    means = sums
+    if (counts > 1).any():
+        means = settled(sums / counts, differences.rounding / counts)
+    moved = means[means != 0]
     if len(moved) == 0:
         return 1.0
     if len(moved) > MOST_EXACT:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from skrank._data.checks import check_choice, check_confidence, check_count
-from skrank._data.lists import Floats
+from skrank._data.clusters import cluster_codes
+from skrank._data.lists import Floats, Indices
 from skrank.metrics._intervals import (
     basis,
     generator_of,
@@ -48,6 +49,8 @@ class ScoreComparison:
         The test.
     p_holm : float or None
         The p value after Holm's correction over the rankers compared in one call.
+    n_clusters : int or None
+        Clusters of the lists used; None where each list is one.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class ScoreComparison:
     n_dropped: int
     method: str
     p_holm: float | None = None
+    n_clusters: int | None = None
 
     def __str__(self) -> str:
         corrected = "" if self.p_holm is None else f", {self.p_holm:.3g} by Holm"
@@ -74,7 +78,7 @@ class ScoreComparison:
             f"{self.mean_a:.4f} - {self.mean_b:.4f} = {self.difference:.4f} "
             f"[{self.low:.4f}, {self.high:.4f}], p = {self.p_value:.3g} "
             f"({self.method}{corrected}), "
-            f"{basis(self.confidence, self.n_lists, self.n_dropped)}"
+            f"{basis(self)}"
         )
 
 
@@ -86,6 +90,7 @@ def compare_scores(
     confidence: float = 0.95,
     n_resamples: int = 10_000,
     random_state: Any = None,
+    clusters: Any = None,
 ) -> Any:
     r"""Test whether two rankers differ on the same lists.
 
@@ -107,6 +112,12 @@ def compare_scores(
     all signs of the ranks, tied ones their mean, for up to 50 others, else a normal
     distribution.
 
+    With ``clusters`` the lists of one cluster, such as those of one user, may depend on
+    each other: all differences of a cluster get the same random sign; the t test takes
+    the cluster-robust variance of the mean [3]_, with the number of clusters less one
+    as degrees of freedom; Wilcoxon's test is that of the clusters' means, one number a
+    cluster [4]_; and the bootstrap draws clusters.
+
     Parameters
     ----------
     values_a : array-like of shape (n_lists,), or mapping of str to these
@@ -125,6 +136,9 @@ def compare_scores(
         Number of random signs and of resampled means.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws; None draws anew at each call.
+    clusters : array-like of shape (n_lists,), default=None
+        Label of each list's cluster, in the order of the values; None makes each list
+        one.
 
     Returns
     -------
@@ -134,8 +148,8 @@ def compare_scores(
     Raises
     ------
     ValueError
-        If lengths differ, fewer than two lists have both values, values are infinite
-        or so large that sums overflow, or an option is unknown.
+        If lengths differ, fewer than two lists (or clusters) have both values, values
+        are infinite or so large that sums overflow, or an option is unknown.
 
     See Also
     --------
@@ -146,6 +160,10 @@ def compare_scores(
     .. [1] R. A. Fisher, "The design of experiments", Oliver and Boyd 1935.
     .. [2] M. Smucker, J. Allan, B. Carterette, "A comparison of statistical
        significance tests for information retrieval evaluation", CIKM 2007.
+    .. [3] K.-Y. Liang, S. L. Zeger, "Longitudinal data analysis using generalized
+       linear models", Biometrika 73 (1986), with the factor G / (G - 1).
+    .. [4] J. N. S. Matthews, D. G. Altman, M. J. Campbell, P. Royston, "Analysis of
+       serial measurements in medical research", British Medical Journal 300 (1990).
 
     Examples
     --------
@@ -164,28 +182,28 @@ def compare_scores(
     if isinstance(values_a, Mapping):
         options: dict[str, Any] = {"method": method, "confidence": confidence}
         options |= {"n_resamples": n_resamples, "random_state": random_state}
+        options["clusters"] = clusters
         return _compare_several(values_a, values_b, options)
     check_choice(method, "method", ("randomization", "t", "wilcoxon"))
     check_confidence(confidence)
     check_count(n_resamples, "n_resamples")
-    first, second, n_dropped = _pairs(values_a, values_b)
+    first, second, codes, n_dropped = _pairs(values_a, values_b, clusters)
     # In units of about the largest value, so that no square over- or underflows.
     exponent = int(np.frexp(max(np.abs(first).max(), np.abs(second).max()))[1])
     first, second = np.ldexp(first, -exponent), np.ldexp(second, -exponent)
-    differences, rounding = settled_differences(first, second)
-    rng = generator_of(random_state)
+    differences = settled_differences(first, second, codes)
+    parts, rng = differences.parts, generator_of(random_state)
     if method == "t":
         p_value, low, high = student_test(differences, confidence)
     else:
         p_value = (
             wilcoxon_test(differences)
             if method == "wilcoxon"
-            else sign_test(differences, rounding, n_resamples, rng)
+            else sign_test(differences, n_resamples, rng)
         )
-        low, high = interval_of_mean(
-            differences, confidence, "percentile", n_resamples, rng
-        )
-    ends = first.mean(), second.mean(), differences.mean(), low, high
+        low, high = interval_of_mean(parts, confidence, "percentile", n_resamples, rng)
+    difference = parts.sums.sum() / parts.counts.sum()
+    ends = first.mean(), second.mean(), difference, low, high
     with np.errstate(over="ignore"):
         mean_a, mean_b, difference, low, high = np.ldexp(ends, exponent).tolist()
     if not np.isfinite(difference + low + high):
@@ -204,6 +222,7 @@ def compare_scores(
         len(first),
         n_dropped,
         method,
+        n_clusters=None if codes is None else len(parts.sums),
     )
 
 
@@ -221,21 +240,25 @@ def _compare_several(
     }
 
 
-def _pairs(values_a: Any, values_b: Any) -> tuple[Floats, Floats, int]:
-    """Return the values of lists that have both, and how many have not."""
+def _pairs(
+    values_a: Any, values_b: Any, clusters: Any
+) -> tuple[Floats, Floats, Indices | None, int]:
+    """Return values and clusters of lists that have both, and how many have not."""
     first, second = one_a_list(values_a, "values_a"), one_a_list(values_b, "values_b")
     if len(first) != len(second):
         raise ValueError(
             f"values_a has {len(first)} lists and values_b has {len(second)}; they "
             "need the same lists in the same order."
         )
+    codes = None if clusters is None else cluster_codes(clusters, len(first))
     both = ~(np.isnan(first) | np.isnan(second))
     n_both = int(np.count_nonzero(both))
     if n_both < 2:
         raise ValueError(
             f"compare_scores needs at least two lists with both values, got {n_both}."
         )
-    return first[both], second[both], len(both) - n_both
+    codes = None if codes is None else codes[both]
+    return first[both], second[both], codes, len(both) - n_both
 
 
 def holm(p_values: Any) -> Any:

@@ -21,8 +21,10 @@ from skrank._data.checks import (
     finite_column,
     is_integer,
 )
-from skrank._data.grouping import group_rows
+from skrank._data.clusters import clusters_of_lists
+from skrank._data.grouping import Grouping, group_rows
 from skrank._data.groups import find_groups, takes_groups
+from skrank._data.lists import Indices
 from skrank.interop import as_ranker
 from skrank.model_selection._comparison import Fold, Ranked, compare
 from skrank.model_selection._named_metrics import list_metrics
@@ -48,6 +50,7 @@ def compare_rankers(
     n_resamples: int = 10_000,
     budget: float = np.inf,
     random_state: Any = None,
+    clusters: Any = None,
 ) -> RankerComparison:
     """Fit rankers to the same folds of whole lists and compare what they do.
 
@@ -75,9 +78,8 @@ def compare_rankers(
     groups : array-like of shape (n_rows,), default=None
         One group label a row; None takes the index level "groups" of ``y``.
     cv : int, splitter or iterable of (train, test), default=5
-        Folds; a number means ``QueryKFold(cv, shuffle=True)``. No list may be cut. To
-        keep users together that have several lists, give
-        ``GroupKFold(5).split(X, y, users)``.
+        Folds; a number means ``QueryKFold(cv, shuffle=True)``. No list may be cut. A
+        splitter is given ``clusters`` in the place of groups where there are any.
     metrics : str, scorer, callable, or sequence or mapping of these, \
 default=("ndcg@10", "err@10")
         Names of :func:`~skrank.metrics.metric_names`, such as "ndcg", "map" or
@@ -101,6 +103,11 @@ default=("ndcg@10", "err@10")
         by a trial on few lists; those expected to take more are left out.
     random_state : int, RandomState instance or None, default=None
         Seed of folds and resamples; None draws one.
+    clusters : array-like of shape (n_rows,), default=None
+        Label of each row's cluster, constant inside a list, where lists of one cluster
+        depend on each other, as those of one user. Folds then keep clusters whole, and
+        intervals and p values are by cluster, as in
+        :func:`~skrank.metrics.compare_scores`. None makes each list one.
 
     Returns
     -------
@@ -111,8 +118,9 @@ default=("ndcg@10", "err@10")
     Raises
     ------
     ValueError
-        If groups are missing or cut by ``cv``, lengths differ, an argument is unknown,
-        ``cv`` has nothing to repeat, or no metric applies to the labels.
+        If groups are missing or cut by ``cv``, clusters cut lists or are one alone,
+        lengths differ, an argument is unknown, ``cv`` has nothing to repeat, or no
+        metric applies to the labels.
     TypeError
         If ``cv`` or a metric is of a wrong type.
 
@@ -148,12 +156,15 @@ default=("ndcg@10", "err@10")
         if isinstance(random_state, Integral)
         else int(check_random_state(random_state).randint(DRAWN_BELOW))
     )
+    grouping = group_rows(data.groups)
+    codes = None if clusters is None else clusters_of_lists(clusters, grouping)
+    of_rows = None if codes is None else grouping.scatter(grouping.lists.expand(codes))
     folds = []
     for repeat in range(int(n_repeats)):
         splitter = cv
         if is_integer(cv) or n_repeats > 1:
             splitter = _shuffled(cv, seed + repeat)
-        folds += whole_folds(splitter, data, "compare_rankers")
+        folds += whole_folds(splitter, data, "compare_rankers", of_rows)
     comparison = compare(
         named,
         folds,
@@ -174,6 +185,7 @@ default=("ndcg@10", "err@10")
         confidence=confidence,
         n_resamples=n_resamples,
         random_state=seed,
+        clusters=None if codes is None else _of(comparison.lists, grouping, codes),
     )
     for metric in comparison.metrics:  # what options are wrong shows now
         comparison.statistics(metric)
@@ -197,7 +209,15 @@ def numbered_lists(groups: Any) -> tuple[NDArray, NDArray]:
     return grouping.labels, grouping.scatter(each)
 
 
-def whole_folds(cv: Any, data: Ranked, function: str) -> list[Fold]:
+def _of(lists: NDArray, grouping: Grouping, codes: Indices) -> Indices:
+    """Return the clusters of lists that are given by their labels."""
+    by_label = dict(zip(grouping.labels.tolist(), codes.tolist(), strict=True))
+    return np.array([by_label[label] for label in lists.tolist()])
+
+
+def whole_folds(
+    cv: Any, data: Ranked, function: str, clusters: Indices | None = None
+) -> list[Fold]:
     """Return the folds of a splitter or of pairs, none of which cuts a list.
 
     Parameters
@@ -208,14 +228,17 @@ def whole_folds(cv: Any, data: Ranked, function: str) -> list[Fold]:
         What is cut.
     function : str
         The caller's name, for messages.
+    clusters : ndarray of shape (n_rows,), default=None
+        What a splitter keeps whole in the place of lists.
     """
     if is_integer(cv):
         cv = QueryKFold(int(cv))
+    whole = data.groups if clusters is None else clusters
     if hasattr(cv, "split") and not isinstance(cv, str):
         with warnings.catch_warnings():
             # Whether a splitter that ignores groups cuts lists is looked at below.
             warnings.filterwarnings("ignore", "The groups parameter is ignored")
-            splits = list(cv.split(data.X, data.y, data.groups))
+            splits = list(cv.split(data.X, data.y, whole))
     elif hasattr(cv, "__iter__") and not isinstance(cv, str):
         splits = cv
     else:

@@ -42,6 +42,9 @@ class RankerComparison:
         Number of random signs and of resampled means.
     random_state : int, RandomState instance or None
         Seed of these.
+    clusters : ndarray of shape (n_lists,) or None
+        Cluster of each test list, by which intervals and p values are; None makes each
+        list one.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class RankerComparison:
     confidence: float = 0.95
     n_resamples: int = 10_000
     random_state: Any = None
+    clusters: NDArray | None = None
     _known: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     @property
@@ -110,16 +114,24 @@ class RankerComparison:
         statistics = {}
         for name, column in values.items():
             interval = None
-            if not np.isnan(column).all():
+            if self._n_parts(column) >= (1 if self.clusters is None else 2):
                 interval = bootstrap_interval(
                     column,
                     confidence=self.confidence,
                     n_resamples=self.n_resamples,
                     random_state=self.random_state,
+                    clusters=self.clusters,
                 )
             mean = float(np.nan_to_num(column, nan=0.0).mean())
             statistics[name] = RankerStatistics(interval, mean, differences.get(name))
         return statistics
+
+    def _n_parts(self, values: Floats) -> int:
+        """Return how many lists, or clusters of these, have a value."""
+        known = ~np.isnan(values)
+        if self.clusters is None:
+            return int(known.sum())
+        return len(np.unique(np.asarray(self.clusters)[known]))
 
     def _differences(self, values: Mapping[str, Floats]) -> dict[str, ScoreComparison]:
         """Compare all rankers that can be compared to the reference."""
@@ -129,8 +141,7 @@ class RankerComparison:
         others = {
             name: column
             for name, column in values.items()
-            if name != self.reference_name
-            and np.count_nonzero(~np.isnan(column + reference)) > 1
+            if name != self.reference_name and self._n_parts(column + reference) > 1
         }
         if not others:
             return {}
@@ -141,6 +152,7 @@ class RankerComparison:
             confidence=self.confidence,
             n_resamples=self.n_resamples,
             random_state=self.random_state,
+            clusters=self.clusters,
         )
 
     @property

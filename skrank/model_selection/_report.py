@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from skrank._data.html import (
@@ -58,6 +59,10 @@ class Comparison(Protocol):
     @property
     def confidence(self) -> float:
         """Confidence of the intervals."""
+
+    @property
+    def clusters(self) -> NDArray | None:
+        """Cluster of each test list."""
 
     def statistics(self, metric: str) -> Mapping[str, RankerStatistics]:
         """Return means, intervals and differences, by ranker."""
@@ -231,11 +236,16 @@ def _meaning(comparison: Comparison) -> list[str]:
 
 def interval_text(comparison: Comparison) -> str:
     """Say what intervals, differences and p values are, and what they leave out."""
+    by_cluster = ""
+    if comparison.clusters is not None:
+        n_clusters = len(np.unique(comparison.clusters))
+        by_cluster = f" Both are by cluster: {n_clusters:,} clusters of lists."
     return (
         f"Intervals ({100 * comparison.confidence:g}%) and p values are conditional on "
         "the trained models: they tell of other test lists, not of other training "
         f"data. difference: from {comparison.reference_name}, list by list; p: "
         f"{comparison.method} test, by Holm's correction for all rankers of a block."
+        f"{by_cluster}"
     )
 
 
