@@ -13,9 +13,11 @@ be stopped and goes on where it was. The table is in benchmarks/results.
 
 import argparse
 import json
+import sys
 import time
 import warnings
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -24,86 +26,99 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank import RankNetRanker
 from skrank.datasets import load_letor, make_ranking
-from skrank.losses import ListMLE, ListNet, RankNet
+from skrank.losses import PMOP, ListMLE, ListNet, RankNet, RankSVM
 from skrank.metrics import list_labels, ndcg_score
 from skrank.model_selection import QueryKFold
 from skrank.neural import MLPRanker, STARanker
 from skrank.preprocessing import QueryScaler
 
-OLD = {
-    **{"standardize": "all", "dropout": 0.0, "batch_size": 32, "max_epochs": 50},
-    **{"early_stopping": False, "n_networks": 1, "validation_metric": None},
+STOP = {
+    **{"standardize": "all", "dropout": 0.0, "batch_size": "auto", "max_epochs": 50},
+    **{"early_stopping": True, "validation_fraction": 0.2, "validation_metric": None},
+    **{"n_networks": 1, "hidden_size": 64, "set_encoder": "attention"},
 }
-STOP = {**OLD, "early_stopping": True, "validation_fraction": 0.2, "batch_size": "auto"}
-LIST = {**STOP, "standardize": "list"}
+OLD = {**STOP, "early_stopping": False, "batch_size": 32}
+FEW = {**STOP, "early_stopping": False, "dropout": 0.5}
 GAIN = RankNet("gain")
 
 
-def mlp(loss, **options):
+def linear(scaler):
+    """Return the maker of a linear ranker on scaled features."""
+    return lambda random_state: make_pipeline(scaler(), RankNetRanker("gain"))
+
+
+def mlp(loss=GAIN, base=STOP, **options):
     """Return the maker of an MLPRanker."""
-    return partial(MLPRanker, loss, **options)
+    return partial(MLPRanker, loss, **{**base, **options})
 
 
-def star(**options):
+def star(base=STOP, **options):
     """Return the maker of a STARanker."""
-    return partial(STARanker, **options)
+    return partial(STARanker, **{**base, **options})
 
 
 VARIANTS = {
-    "linear": lambda random_state: make_pipeline(
-        StandardScaler(), RankNetRanker("gain")
-    ),
-    "linear, by list": lambda random_state: make_pipeline(
-        QueryScaler(), RankNetRanker("gain")
-    ),
-    "mlp old defaults": mlp(ListMLE(), **OLD),
-    "mlp gain": mlp(GAIN, **OLD),
-    "mlp gain, stop": mlp(GAIN, **STOP),
-    "mlp gain, stop, list": mlp(GAIN, **LIST),
-    "mlp gain, stop, list, batch 32": mlp(GAIN, **{**LIST, "batch_size": 32}),
-    "mlp gain, stop, list, dropout .2": mlp(GAIN, **{**LIST, "dropout": 0.2}),
-    "mlp gain, stop, list, dropout .5": mlp(GAIN, **{**LIST, "dropout": 0.5}),
-    "mlp gain, stop, list, by ndcg@10": mlp(
-        GAIN, **{**LIST, "validation_metric": "ndcg@10"}
-    ),
-    "mlp gain, stop, list, rows": mlp(GAIN, **{**LIST, "set_encoder": "mlp"}),
-    "mlp gain, stop, list, size 16": mlp(GAIN, **{**LIST, "hidden_size": 16}),
-    "mlp gain, stop, list, a tenth": mlp(GAIN, **{**LIST, "validation_fraction": 0.1}),
-    "mlp ListMLE, stop, list": mlp(ListMLE(), **LIST),
-    "mlp ListNet, stop, list": mlp(ListNet(), **LIST),
+    "linear": linear(StandardScaler),
+    "linear, by list": linear(QueryScaler),
+    # The first defaults, and one network that stops early, by loss.
+    "mlp old defaults": mlp(ListMLE(), OLD),
+    "mlp gain, stop": mlp(),
+    "mlp RankNet, stop": mlp(RankNet()),
+    "mlp ListMLE, stop": mlp(ListMLE()),
+    "mlp ListNet, stop": mlp(ListNet()),
+    "mlp PMOP, stop": mlp(PMOP()),
+    "mlp RankSVM, stop": mlp(RankSVM()),
+    # Sizes.
+    "mlp gain, stop, size 8": mlp(hidden_size=8),
+    "mlp gain, stop, size 16": mlp(hidden_size=16),
+    "mlp gain, stop, size 32": mlp(hidden_size=32),
+    "mlp gain, stop, size 128": mlp(hidden_size=128),
+    "mlp gain, stop, size (64, 32)": mlp(hidden_size=(64, 32)),
+    "mlp gain, stop, rows alone": mlp(set_encoder="mlp"),
+    # Scaling, stopping and steps.
+    "mlp gain, stop, list": mlp(standardize="list"),
+    "mlp gain, stop, by ndcg@10": mlp(validation_metric="ndcg@10"),
+    "mlp gain, stop, a tenth": mlp(validation_fraction=0.1),
+    "mlp gain, stop, batch 32": mlp(batch_size=32),
+    "mlp gain, stop, dropout .2": mlp(dropout=0.2),
+    "mlp gain, stop, dropout .5": mlp(dropout=0.5),
+    "mlp gain, stop, list, dropout .5": mlp(standardize="list", dropout=0.5),
+    "mlp gain, stop, weight decay .01": mlp(weight_decay=0.01),
+    # Few epochs.
+    "mlp gain, 5 epochs, dropout .5": mlp(base=FEW, max_epochs=5),
+    "mlp gain, 10 epochs, dropout .5": mlp(base=FEW, max_epochs=10),
+    "mlp gain, 20 epochs, dropout .5": mlp(base=FEW, max_epochs=20),
     "mlp gain, 5 epochs, list, dropout .5": mlp(
-        GAIN, **{**LIST, "early_stopping": False, "max_epochs": 5, "dropout": 0.5}
+        base=FEW, max_epochs=5, standardize="list"
     ),
-    "mlp gain, 5 epochs, dropout .5": mlp(
-        GAIN, **{**STOP, "early_stopping": False, "max_epochs": 5, "dropout": 0.5}
+    # Several networks.
+    "mlp gain, stop, 3 networks": mlp(n_networks=3),
+    "mlp gain, stop, 5 networks": mlp(n_networks=5),
+    "mlp gain, stop, list, 3 networks": mlp(n_networks=3, standardize="list"),
+    "mlp gain, 10 epochs, dropout .5, 3 networks": mlp(
+        base=FEW, max_epochs=10, n_networks=3
     ),
-    "mlp gain, 10 epochs, dropout .5": mlp(
-        GAIN, **{**STOP, "early_stopping": False, "max_epochs": 10, "dropout": 0.5}
-    ),
-    "mlp gain, stop, dropout .5": mlp(GAIN, **{**STOP, "dropout": 0.5}),
-    "mlp gain, stop, 3 networks": mlp(GAIN, **{**STOP, "n_networks": 3}),
-    "mlp gain, stop, dropout .5, 3 networks": mlp(
-        GAIN, **{**STOP, "dropout": 0.5, "n_networks": 3}
-    ),
-    "mlp gain, stop, list, 3 networks": mlp(GAIN, **{**LIST, "n_networks": 3}),
-    "mlp gain, stop, list, dropout .5, 3 networks": mlp(
-        GAIN, **{**LIST, "dropout": 0.5, "n_networks": 3}
-    ),
-    "star old defaults": star(**OLD),
-    "star stop": star(**STOP),
-    "star stop, dropout .5": star(**{**STOP, "dropout": 0.5}),
-    "star stop, list": star(**LIST),
-    "star stop, list, dropout .5": star(**{**LIST, "dropout": 0.5}),
-    "star stop, 3 networks": star(**{**STOP, "n_networks": 3}),
-    "star stop, list, 3 networks": star(**{**LIST, "n_networks": 3}),
-    "star stop, dropout .5, 3 networks": star(
-        **{**STOP, "dropout": 0.5, "n_networks": 3}
-    ),
-    "star stop, list, dropout .5, 3 networks": star(
-        **{**LIST, "dropout": 0.5, "n_networks": 3}
-    ),
-    "star stop, list, by ndcg@10": star(**{**LIST, "validation_metric": "ndcg@10"}),
+    # The arranger.
+    "star old defaults": star(OLD),
+    "star stop": star(),
+    "star stop, size 16": star(hidden_size=16),
+    "star stop, size 32": star(hidden_size=32),
+    "star stop, rows alone": star(set_encoder="mlp"),
+    "star stop, list": star(standardize="list"),
+    "star stop, by ndcg@10": star(validation_metric="ndcg@10"),
+    "star stop, dropout .5": star(dropout=0.5),
+    "star 10 epochs, dropout .5": star(FEW, max_epochs=10),
+    "star stop, 3 networks": star(n_networks=3),
+    "star stop, list, 3 networks": star(n_networks=3, standardize="list"),
 }
+
+
+# Run with three seeds each; the others with one.
+FINALISTS = (
+    "mlp gain, stop",
+    "mlp gain, stop, 3 networks",
+    "star stop, 3 networks",
+)
 
 
 def letor_parts(paths):
@@ -167,11 +182,11 @@ def fitted(ranker, X, y, groups):
     return ranker
 
 
-def run_cell(variant, parts):
+def run_cell(variant, parts, run):
     """Return NDCG@10 of each validation list by label, epochs, and seconds."""
     start, ndcg, n_epochs = time.process_time(), {}, []
     for number, (train, validation) in enumerate(parts):
-        ranker = VARIANTS[variant](random_state=number)
+        ranker = VARIANTS[variant](random_state=number + 100 * run)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of columns that are constant in a part
             ranker = fitted(ranker, *train)
@@ -185,69 +200,75 @@ def run_cell(variant, parts):
 
 
 def read_cells(path):
-    """Return the cells that were run, by variant and data set."""
+    """Return the runs of each variant and data set."""
     cells = {}
     if path.exists():
         for line in path.read_text().splitlines():
             cell = json.loads(line)
-            cells[cell["variant"], cell["data"]] = cell
+            runs = cells.setdefault((cell["variant"], cell["data"]), {})
+            runs[cell["run"]] = cell
     return cells
+
+
+def mean_ndcg(runs, labels=None):
+    """Return NDCG@10 of each list, the mean of some runs, and the lists' labels."""
+    tables = [run["ndcg"] for run in runs.values()]
+    labels = list(tables[0]) if labels is None else labels
+    return np.mean([[table[k] for k in labels] for table in tables], axis=0), labels
 
 
 def print_table(cells, baseline="linear"):
     """Print mean NDCG@10, and the paired difference to the linear ranker +- error."""
     names = list(dict.fromkeys(data for _, data in cells))
-    print("| variant | " + " | ".join(names) + " | worst z | seconds |")
-    print("| --- " * (len(names) + 3) + "|")
-    for variant in dict.fromkeys(variant for variant, _ in cells):
-        row, worst, seconds = [], np.inf, 0.0
+    print("| variant | runs | " + " | ".join(names) + " | worst z | seconds a run |")
+    print("| --- " * (len(names) + 4) + "|")
+    known = dict.fromkeys(variant for variant, _ in cells)
+    for variant in [name for name in VARIANTS if name in known]:
+        row, worst, spent, counts = [], np.inf, 0.0, []
         for name in names:
-            cell, base = cells.get((variant, name)), cells.get((baseline, name))
-            if cell is None or base is None:
+            runs, base = cells.get((variant, name)), cells.get((baseline, name))
+            if runs is None or base is None:
                 row.append("")
                 continue
-            labels = list(cell["ndcg"])  # of fewer folds, perhaps
-            values = np.array([cell["ndcg"][label] for label in labels])
-            seconds += cell["seconds"]
+            values, labels = mean_ndcg(runs)
+            counts.append(len(runs))
+            spent += np.mean([run["seconds"] for run in runs.values()])
             text = f"{values.mean():.4f}"
             if variant != baseline:
-                gain = values - [base["ndcg"][label] for label in labels]
+                gain = values - mean_ndcg(base, labels)[0]
                 error = gain.std(ddof=1) / np.sqrt(len(gain))
                 text += f", {gain.mean():+.4f} +- {error:.4f}"
                 worst = min(worst, gain.mean() / error)
             row.append(text)
         shown = "" if np.isinf(worst) else f"{worst:+.1f}"
-        print(f"| {variant} | " + " | ".join(row) + f" | {shown} | {seconds:.0f} |")
+        n_runs = "-".join(map(str, sorted({min(counts), max(counts)})))
+        cells_of_row = [variant, n_runs, *row, shown, f"{spent:.0f}"]
+        print("| " + " | ".join(cells_of_row) + " |")
 
 
 def main():
-    """Run the cells that are missing, or print the table."""
+    """Run the cells that are missing, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data")
     parser.add_argument("--cells", type=Path, required=True)
-    parser.add_argument("--variants", nargs="*", default=[], help="starts of names")
-    parser.add_argument("--exact", nargs="*", default=[], help="whole names")
-    parser.add_argument("--folds", type=int, default=5, help="of each set, the first")
+    parser.add_argument("--variants", nargs="*", default=list(VARIANTS))
     parser.add_argument("--sets", nargs="*", default=None, help="names of data sets")
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--runs", type=int, help="seeds; default 1, of FINALISTS 3")
+    parser.add_argument("--table", action="store_true", help="run nothing")
     options = parser.parse_args()
     cells = read_cells(options.cells)
-    if options.table:
-        print_table(cells)
-        return
-    sets = data_sets(options.data)
-    wanted = tuple(options.variants)
-    for variant in VARIANTS:
-        if not (wanted and variant.startswith(wanted)) and variant not in options.exact:
-            continue
-        for name in options.sets or sets:
-            if (variant, name) in cells:
+    sets = {} if options.table else data_sets(options.data)
+    for variant in options.variants:
+        n_runs = options.runs or (3 if variant in FINALISTS else 1)
+        for name, run in product(options.sets or sets, range(n_runs)):
+            if run in cells.get((variant, name), {}):
                 continue
-            parts = sets[name][: options.folds]
-            cell = {"variant": variant, "data": name, **run_cell(variant, parts)}
+            cell = {"variant": variant, "data": name, "run": run}
+            cell |= run_cell(variant, sets[name], run)
             with options.cells.open("a") as out:
                 out.write(json.dumps(cell) + "\n")
-            print(f"{variant}: {name}, {cell['seconds']:.0f} s", flush=True)
+            print(f"{variant}: {name}, {cell['seconds']:.0f} s", file=sys.stderr)
+    print_table(read_cells(options.cells))
 
 
 if __name__ == "__main__":

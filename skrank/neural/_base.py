@@ -80,6 +80,8 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
+    _pair_cost = 0.0  # of a pair of candidates in training, in rows
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False

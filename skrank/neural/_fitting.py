@@ -14,9 +14,11 @@ from skrank.neural._batches import ListTables
 from skrank.neural._trainer import Trainer
 from skrank.neural._validation import Validation, split_lists
 
-# With batch_size="auto" a step has so many rows, in at least and at most so many lists,
-# and an epoch has so many steps unless they become too small.
-ROWS_IN_A_STEP = 512
+# The work of a list is its rows, and its pairs of candidates times what they cost. With
+# batch_size="auto" a step has so much work that what each step costs besides is at most
+# about half of it (measured in benchmarks/results/neural/speed.md), in at least and at
+# most so many lists; an epoch has so many steps unless they become too small.
+WORK_IN_A_STEP = 512
 LISTS_IN_A_STEP = 8, 128
 STEPS_IN_AN_EPOCH = 10
 
@@ -119,7 +121,7 @@ def train_network(ranker, data, rng, device, start, after_epoch):
         validation = Validation(ranker, data, target, apart)
     trainer = Trainer(
         ranker.max_epochs,
-        lists_in_a_step(ranker.batch_size, data.lists),
+        lists_in_a_step(ranker, data.lists),
         ranker.n_epochs_no_change,
         ranker.learning_rate,
         ranker.weight_decay,
@@ -137,11 +139,12 @@ def train_network(ranker, data, rng, device, start, after_epoch):
     return network, record
 
 
-def lists_in_a_step(batch_size, lists):
+def lists_in_a_step(ranker, lists):
     """Return the number of lists in a step."""
-    if batch_size != "auto":
-        return batch_size
-    most = min(ROWS_IN_A_STEP / lists.sizes.mean(), lists.n_lists / STEPS_IN_AN_EPOCH)
+    if ranker.batch_size != "auto":
+        return ranker.batch_size
+    work = lists.sizes + ranker._pair_cost * lists.sizes.astype(float) ** 2
+    most = min(WORK_IN_A_STEP / work.mean(), lists.n_lists / STEPS_IN_AN_EPOCH)
     return int(np.clip(np.ceil(most), *LISTS_IN_A_STEP))
 
 

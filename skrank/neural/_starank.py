@@ -89,8 +89,8 @@ class STARanker(NeuralRanker):
     weight_decay : float, default=0.0001
         Strength of the L2 penalty, as Adam adds it to the gradient.
     batch_size : int or "auto", default="auto"
-        Number of lists in a step; "auto" takes lists of some 512 rows together, from 8
-        to 128 lists. Steps that need much memory are computed in parts.
+        Number of lists in a step; "auto" takes 8 to 128 lists of some 512 rows, 64
+        pairs of candidates counting as a row. Large steps are computed in parts.
     max_epochs : int, default=50
         Largest number of passes over the lists.
     early_stopping : bool or "auto", default="auto"
@@ -160,6 +160,7 @@ class STARanker(NeuralRanker):
     [1, 2, 3, 4, 5, 6]
     """
 
+    _pair_cost = 1 / 64  # measured in benchmarks/results/neural/speed.md
     _parameter_constraints: dict = {  # noqa: RUF012
         **NeuralRanker._parameter_constraints,
         "loss": [StrOptions({"exact", "previous"})],
@@ -308,8 +309,7 @@ class STARanker(NeuralRanker):
             below 1.
         """
         check_count(n_samples, "n_samples")
-        method = "sample_arrangements"
-        new = self._new_lists(X, groups, history, profile, method)
+        new = self._new_lists(X, groups, history, profile, "sample_arrangements")
         rng = check_random_state(random_state)
         generator = torch.Generator(new.device)
         generator.manual_seed(int(rng.randint(np.iinfo(np.int32).max)))
@@ -394,7 +394,7 @@ class STARanker(NeuralRanker):
         return ArrangementTarget(rows, ranks, lists, masked, redrawn, rng, places)
 
     def _predict(self, networks, batch):
-        return -ranks_of(arrange(decoders_of(networks, batch), batch.sizes)).double()
+        return -ranks_of(arrange(decoders_of(networks, batch), batch.sizes))
 
     def _finish(self, scores, first):
         return -share_ranks(-scores, first)

@@ -209,12 +209,15 @@ def test_modules_that_do_not_score_candidates_are_refused(data):
         MLPRanker(scorer=SetScorer, **QUICK).fit(X, y, groups, profile=profile)
 
 
-def test_lists_in_a_step_follow_their_length_and_number():
-    assert lists_in_a_step(32, Lists([5] * 10)) == 32
-    assert lists_in_a_step("auto", Lists([100] * 1000)) == 8  # 5.12, but at least 8
-    assert lists_in_a_step("auto", Lists([20] * 1000)) == 26
-    assert lists_in_a_step("auto", Lists([2] * 5000)) == 128
-    assert lists_in_a_step("auto", Lists([5] * 200)) == 20  # ten steps an epoch
+def test_lists_in_a_step_follow_their_work_and_number():
+    mlp, star = MLPRanker(), STARanker()
+    assert lists_in_a_step(MLPRanker(batch_size=32), Lists([5] * 10)) == 32
+    assert lists_in_a_step(mlp, Lists([100] * 1000)) == 8  # 5.12, but at least 8
+    assert lists_in_a_step(mlp, Lists([20] * 1000)) == 26
+    assert lists_in_a_step(star, Lists([20] * 1000)) == 20  # 512 / (20 + 400 / 64)
+    assert lists_in_a_step(star, Lists([8, 24] * 500)) == 25  # 512 / (16 + 320 / 64)
+    assert lists_in_a_step(mlp, Lists([2] * 5000)) == 128
+    assert lists_in_a_step(mlp, Lists([5] * 200)) == 20  # ten steps an epoch
 
 
 @BOTH
