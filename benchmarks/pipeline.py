@@ -1,103 +1,169 @@
-"""Measure ``ranking_pipeline()`` against tuned ridge regression on many sets.
+"""Measure ``ranking_pipeline()``, and what else was tried, on sets cut many times.
 
 ``python benchmarks/pipeline.py`` writes results/defaults/pipeline.md. The reference is
 ridge regression on features scaled by list, its alpha chosen from 1, 10, ..., 10,000 by
 folds of whole lists of the training part. Real sets are cut into five folds of whole
-lists, several times anew (MQ2008 keeps its own folds); a list counts once, by its mean
-over the cuts. Each family of drawn lists is drawn several times and cut in two.
+lists, several times anew; a list counts once, by its mean over the cuts. Each family of
+drawn lists is drawn several times and cut in two; a list of a draw counts once.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 
 import numpy as np
 from defaults import holm, interval
 from families import drawn_sets, fishing
-from real_data import (
-    folds_of,
-    lightgbm_example,
-    mslr_sample,
-    trec_news,
-    validation_folds,
-)
+from real_data import folds_of, join, lightgbm_example, mq2008, mslr_sample, trec_news
 from scipy import stats
-from variants import Fold, TunedRidge, Variant
-
-from skrank import ranking_pipeline
+from variants import Fold, TunedRidge, Variant, of_pipelines
 
 REFERENCE = Variant("ridge, tuned", "by list", TunedRidge())
-PIPELINE = Variant("ranking_pipeline()", None, ranking_pipeline())
+N_REAL = 5
+N_SPLITS = 5
 
 
-def by_list(folds):
-    """Return the difference of each list, the mean over the folds that hold it."""
-    found: dict = {}
-    for number, (train, test) in enumerate(folds):
-        fold = Fold(train, test)
-        difference = PIPELINE.values(fold) - REFERENCE.values(fold)
-        keys = np.unique(test[2]).tolist()
-        for key, value in zip(keys, difference, strict=True):
-            found.setdefault(key, []).append(value)
-        print(f"fold {number + 1} of {len(folds)}", flush=True)
-    return np.array([np.mean(values) for values in found.values()])
-
-
-def of_draws(folds, n_draws):
-    """Return the differences of the lists of several draws, which share labels."""
-    size = len(folds) // n_draws
-    return np.concatenate(
-        [by_list(folds[i * size : (i + 1) * size]) for i in range(n_draws)]
-    )
-
-
-def main():
-    """Write the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cuts", type=int, default=2)
-    parser.add_argument("--draws", type=int, default=2)
-    arguments = parser.parse_args()
-    parts = {
+def real_sets():
+    """Return training parts; every list of MQ2008 is in one of its folds."""
+    return {
+        "MQ2008": join(mq2008()),
         "LightGBM": lightgbm_example()[0],
         "MSLR": mslr_sample()[0],
         "TREC News": trec_news()[0],
         "Fishing": fishing(),
     }
-    differences = {"MQ2008": by_list(validation_folds()["MQ2008"])}
-    for name, data in parts.items():
-        cuts = [folds_of(data, 5, seed) for seed in range(arguments.cuts)]
-        differences[name] = by_list([fold for cut in cuts for fold in cut])
+
+
+def differences_of(folds, variants):
+    """Return differences from the reference by variant, a pair (lists, values) a fold.
+
+    The folds are let go one after the other, since each keeps its tables.
+    """
+    found: dict[str, list] = {variant.label: [] for variant in variants}
+    for train, test in folds:
+        fold, keys = Fold(train, test), np.unique(test[2])
+        reference = REFERENCE.values(fold)
+        for variant in variants:
+            found[variant.label].append((keys, variant.values(fold) - reference))
+    return found
+
+
+def by_list(parts):
+    """Return the mean of each list over the folds that test it."""
+    keys, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    labels, place = np.unique(keys, return_inverse=True)
+    return np.bincount(place, values, len(labels)) / np.bincount(place)
+
+
+def measured(arguments, variants):
+    """Return the differences of lists by variant and set, and means by cut."""
+    lists: dict[str, dict] = {variant.label: {} for variant in variants}
+    cuts: dict[str, list] = {}
+    begun = time.process_time()
+    for name, data in real_sets().items():
+        folds = [f for c in range(arguments.cuts) for f in folds_of(data, N_SPLITS, c)]
+        for label, parts in differences_of(folds, variants).items():
+            lists[label][name] = by_list(parts)
+            if label == variants[0].label:
+                each = [
+                    by_list(parts[i : i + N_SPLITS])
+                    for i in range(0, len(parts), N_SPLITS)
+                ]
+                cuts[name] = [values.mean() for values in each]
+        print(f"{name}: {time.process_time() - begun:.0f} s", flush=True)
     for name, folds in drawn_sets(arguments.draws).items():
-        differences[name] = of_draws(folds, arguments.draws)
+        size = len(folds) // arguments.draws
+        for label, parts in differences_of(folds, variants).items():
+            draws = [by_list(parts[i : i + size]) for i in range(0, len(parts), size)]
+            lists[label][name] = np.concatenate(draws)
+        print(f"{name}: {time.process_time() - begun:.0f} s", flush=True)
+    return lists, cuts
+
+
+def measure_of(differences):
+    """Return mean, 90 % interval and the smallest p of a set below, as cells."""
+    low, high = 1e3 * interval(differences, np.random.default_rng(0))
+    mean = 1e3 * np.mean([values.mean() for values in differences])
+    return [f"{mean:+.1f}", f"{low:+.1f} to {high:+.1f}", f"{holm(differences):.2g}"]
+
+
+def with_error(values):
+    """Return mean and standard error in thousandths."""
+    error = values.std(ddof=1) / len(values) ** 0.5
+    return f"{1e3 * values.mean():+.1f} ({1e3 * error:.1f})"
+
+
+def row_of(cells):
+    """Return a row of a table in Markdown."""
+    return f"| {' | '.join(cells)} |"
+
+
+def page(arguments, lists, cuts):
+    """Return the lines of the page."""
+    chosen, *_ = lists
+    sets = lists[chosen]
     lines = [
         "# ranking_pipeline() against tuned ridge regression, features scaled by list",
         "",
         f"`python benchmarks/pipeline.py --cuts {arguments.cuts} --draws "
-        f"{arguments.draws}`; thousandths of NDCG@10, paired by list.",
+        f"{arguments.draws}`; thousandths of NDCG@10, paired by list. A list counts "
+        "once, by its mean over the cuts; in brackets standard errors.",
         "",
-        "| set | lists | difference | standard error | p |",
-        "| --- | --- | --- | --- | --- |",
+        row_of(
+            ["set", "lists", "difference (standard error)", "p", "means of the cuts"]
+        ),
+        row_of(["---"] * 5),
     ]
-    for name, values in differences.items():
-        error = 1e3 * values.std(ddof=1) / len(values) ** 0.5
+    for name, values in sets.items():
         p = stats.ttest_1samp(values, 0.0).pvalue
+        means = ", ".join(f"{1e3 * mean:+.1f}" for mean in cuts.get(name, []))
         lines.append(
-            f"| {name} | {len(values)} | {1e3 * values.mean():+.1f} | {error:.1f} | "
-            f"{p:.2g} |"
+            row_of([name, str(len(values)), with_error(values), f"{p:.2g}", means])
         )
-    every = list(differences.values())
-    for label, chosen in (("all", every), ("real", every[:5]), ("drawn", every[5:])):
-        low, high = 1e3 * interval(chosen, np.random.default_rng(0))
-        mean = 1e3 * np.mean([values.mean() for values in chosen])
+    kinds = {"all": slice(None), "real": slice(N_REAL), "drawn": slice(N_REAL, None)}
+    head = ["mean", "90 % interval", "p of the worst set"]
+    lines += ["", row_of(["sets", *head]), row_of(["---"] * 4)]
+    for kind, part in kinds.items():
+        lines.append(row_of([kind, *measure_of(list(sets.values())[part])]))
+    lines += [
+        "",
+        "The interval resamples lists inside sets. p of the worst set: the smallest p "
+        "value (two-sided) of a set below the reference, by Holm's method over sets.",
+        "",
+        "## What was tried",
+        "",
+        "Members and weights, then the scalings of their features side by side; the "
+        "first row is the pipeline itself.",
+        "",
+        row_of(["variant", *sets, *head, "mean of real"]),
+        row_of(["---"] * (len(sets) + 5)),
+    ]
+    for label, of_sets in lists.items():
+        every = list(of_sets.values())
+        real = f"{1e3 * np.mean([values.mean() for values in every[:N_REAL]]):+.1f}"
+        cells = [with_error(values) for values in every]
         lines.append(
-            f"\nMean over {label} sets {mean:+.1f}, 90 % interval (lists resampled "
-            f"inside sets) {low:+.1f} to {high:+.1f}; smallest p of a set below the "
-            f"reference, by Holm: {holm(chosen):.2g}."
+            row_of([label.replace(" | ", ", "), *cells, *measure_of(every), real])
         )
-    path = Path(__file__).parent / "results/defaults/pipeline.md"
-    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    print(path.read_text(encoding="utf-8"))
+    return lines
+
+
+def main():
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cuts", type=int, default=10)
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path(__file__).parent / "results/defaults/pipeline.md",
+    )
+    arguments = parser.parse_args()
+    variants = list(of_pipelines())
+    lines = page(arguments, *measured(arguments, variants))
+    arguments.output.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -20,16 +20,17 @@ from sklearn.preprocessing import (
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from skrank import (
+    DavidsonLuceRanker,
     DavidsonRanker,
     ListMLERanker,
     ListNetRanker,
+    PMOPRanker,
     RankNetRanker,
     RankRegressionRanker,
     RankSVMRanker,
     RaoKupperRanker,
     ranking_pipeline,
 )
-from skrank.ensemble import FusionRanker
 from skrank.metrics import ndcg_score
 from skrank.model_selection import QueryKFold
 from skrank.preprocessing import QueryScaler, SecondOrderFeatures
@@ -186,8 +187,41 @@ class Variant(NamedTuple):
         return ndcg_of(fold.test[1], scores, fold.test[2])
 
 
-def fused(weights=None, **members):
-    return FusionRanker(list(members.items()), "scaled", weights=weights)
+class Fused(NamedTuple):
+    """Members fused by "scaled", each fitted once a fold for all variants.
+
+    The scores are those of ``FusionRanker(members, "scaled", weights=weights)``.
+    """
+
+    table: str
+    weights: dict[str, float]
+
+    @property
+    def label(self):
+        """Return the name of the row."""
+        parts = [f"{w:g} {k}" if w != 1 else k for k, w in self.weights.items()]
+        return f"{' + '.join(parts)} | {self.table}"
+
+    def values(self, fold):
+        """Return NDCG@10 of the validation lists."""
+        scores = [w * self.scaled(k, fold) for k, w in self.weights.items()]
+        return ndcg_of(fold.test[1], sum(scores), fold.test[2])
+
+    def scaled(self, name, fold):
+        """Return a member's scores over their deviation inside training lists."""
+        kept = fold.kept.setdefault("members", {})
+        if (self.table, name) not in kept:
+            (A, B), member = fold.table(self.table), clone(MEMBERS[name])
+            groups = [] if isinstance(member, RidgeCV) else [fold.train[2]]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                member.fit(A, fold.train[1], *groups)
+            own = QueryScaler("center").fit_transform(
+                member.predict(A)[:, None], groups=fold.train[2]
+            )
+            deviation = own.std()
+            kept[self.table, name] = member.predict(B) / (deviation or np.inf)
+        return kept[self.table, name]
 
 
 def of_rankers():
@@ -273,29 +307,41 @@ def of_scalers():
         yield Variant("ridge, tuned", table, TunedRidge())
 
 
+MEMBERS = {
+    "gain": ListMLERanker(stage_weights="auto", alpha="auto"),
+    "likelihood": ListMLERanker(alpha="auto"),
+    "ridge": RidgeCV(np.logspace(0, 4, 9)),
+    "ListNet": ListNetRanker(alpha="auto"),
+    "RankNet": RankNetRanker(alpha="auto"),
+    "RankNet by gain": RankNetRanker("gain", alpha="auto"),
+    "label differences": RankRegressionRanker("labels", alpha="auto"),
+}
+
+
 def of_pipelines():
     """Yield members and features of the pipeline."""
-    gain = ListMLERanker(stage_weights="auto", alpha="auto")
-    plain, ridge = ListMLERanker(alpha="auto"), RidgeCV(np.logspace(0, 4, 9))
-    three = fused(gain=gain, plain=plain, ridge=ridge)
-    chosen = fused([2, 1, 2], gain=gain, plain=plain, ridge=ridge)
-    three_ways = "shrunk + shrunk logs + ranks"
-    every = f"{three_ways} + shared"
+    chosen = {"gain": 2.0, "likelihood": 1.0, "ridge": 2.0}
+    three = "shrunk + shrunk logs + ranks"
+    every = f"{three} + shared"
+    yield Variant("ranking_pipeline()", None, ranking_pipeline())
     for table in (
-        *("by list", "shrunk", "shrunk + ranks", "shrunk + shrunk logs", three_ways),
-        *(f"{three_ways} + shared, unit scale", every),
+        *("by list", "shrunk", "shrunk + ranks", "shrunk + shrunk logs", three),
+        *(f"{three} + shared, unit scale", every),
     ):
-        yield Variant("2 gain + plain + 2 ridge", table, chosen)
-    yield Variant("gain + plain + ridge", every, three)
-    yield Variant("gain + ridge", every, fused(gain=gain, ridge=ridge))
-    for name, member in {"gain": gain, "plain": plain, "ridge": ridge}.items():
-        yield Variant(name, every, member)
-    listnet = ListNetRanker(alpha="auto")
-    four = fused(gain=gain, plain=plain, ridge=ridge, listnet=listnet)
-    yield Variant("gain + plain + ridge + ListNet", every, four)
-    least = RankRegressionRanker("labels", alpha="auto")
-    other = fused([2, 1, 2], gain=gain, plain=plain, least=least)
-    yield Variant("2 gain + plain + 2 RankRegression", every, other)
+        yield Fused(table, chosen)
+    for weights in (
+        {"gain": 1.0, "likelihood": 1.0, "ridge": 1.0},
+        {"gain": 1.0, "ridge": 1.0},
+        {"likelihood": 1.0, "ridge": 1.0},
+        {"gain": 1.0, "likelihood": 1.0},
+        *({name: 1.0} for name in MEMBERS),
+        chosen | {"ListNet": 2.0},
+        chosen | {"RankNet by gain": 2.0},
+        {"gain": 2.0, "RankNet": 1.0, "ridge": 2.0},
+        {"gain": 2.0, "likelihood": 1.0, "label differences": 2.0},
+    ):
+        yield Fused(every, weights)
+    yield Variant("ridge, tuned", every, TunedRidge())
 
 
 def of_alphas():
@@ -306,6 +352,9 @@ def of_alphas():
         RankSVMRanker(),
         RaoKupperRanker(),
         DavidsonRanker(),
+        DavidsonLuceRanker(),
+        PMOPRanker(),
+        PMOPRanker("geometric"),
     ):
         for alpha in (*ALPHAS.tolist(), "auto"):
             one = clone(ranker).set_params(alpha=alpha)

@@ -29,7 +29,7 @@ from skrank._cli.tables import (
     print_table,
     say,
 )
-from skrank._cli.yardsticks import POINTWISE, yardsticks
+from skrank._cli.yardsticks import reference_of, yardsticks
 from skrank.model_selection import RankerComparison
 from skrank.model_selection._comparison import Fold, compare
 from skrank.model_selection._named_metrics import Metric
@@ -142,7 +142,8 @@ def _compare(
         )
     finally:
         progress.end()
-    return replace(comparison, reference=POINTWISE, random_state=args.seed), fitted
+    reference = reference_of(comparison.results)
+    return replace(comparison, reference=reference, random_state=args.seed), fitted
 
 
 def _print(

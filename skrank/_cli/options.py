@@ -145,7 +145,8 @@ def _add_measures(parser: Parser) -> None:
         "--intervals",
         action="store_true",
         help="show, for the measure to sort by, bootstrap intervals and the paired "
-        "difference of each ranker from the pointwise ridge regression",
+        "difference of each ranker from ridge regression on features scaled by list, "
+        "its alpha tuned",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,13 +16,17 @@ from skrank._cli.tables import RANDOM_ORDER
 from skrank.ensemble import ranking_pipeline
 from skrank.interop import as_ranker
 from skrank.metrics import ndcg_scorer
-from skrank.model_selection import QueryKFold
+from skrank.model_selection import QueryKFold, RankerResult
 from skrank.preprocessing import QueryScaler
 
 POINTWISE = "Ridge() pointwise"
 SCALED = "Ridge() on features scaled by list"
 PIPELINE = "ranking_pipeline()"
 BOOSTED = "LGBMRanker() of LightGBM"
+TUNED = ", tuned"
+# Rows that others are compared with: the first of them that has numbers. Ridge
+# regression on scaled features has most of what rankers gain over ``Ridge()``.
+REFERENCES = (SCALED + TUNED, SCALED, POINTWISE + TUNED, POINTWISE)
 ALPHAS = 10.0 ** np.arange(5)
 N_FOLDS = 5  # of whole training lists, by which alpha is chosen
 
@@ -37,7 +42,7 @@ def yardsticks(sparse: bool, n_lists: int, n_jobs: int, seed: int) -> dict[str, 
         models[SCALED] = make_pipeline(QueryScaler(), Ridge(random_state=seed))
     rows = dict(models)
     if n_lists >= N_FOLDS:
-        rows |= {f"{name}, tuned": _tuned(model) for name, model in models.items()}
+        rows |= {name + TUNED: _tuned(model) for name, model in models.items()}
     if not sparse:
         rows[PIPELINE] = ranking_pipeline()
     if find_spec("lightgbm"):
@@ -48,6 +53,12 @@ def yardsticks(sparse: bool, n_lists: int, n_jobs: int, seed: int) -> dict[str, 
     # A constant score ties all rows, and ties count by their average over orders.
     rows[RANDOM_ORDER] = DummyRegressor()
     return rows
+
+
+def reference_of(results: Mapping[str, RankerResult]) -> str:
+    """Return the name of the row that others are compared with."""
+    found = (name for name in REFERENCES if results.get(name, RankerResult()).values)
+    return next(found, POINTWISE)
 
 
 def _tuned(model: Pipeline) -> GridSearchCV:

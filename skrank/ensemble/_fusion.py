@@ -26,12 +26,15 @@ from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, groups_on_index, takes_groups
 from skrank._data.parameters import checks_parameters
 from skrank._data.ranks import rank_within
+from skrank._data.rollback import keeps_old_state
 from skrank.base import RankerMixin
 from skrank.ensemble._members import (
     fitted_member,
     member_arguments,
     member_names,
     missing_groups_of_predict,
+    over_deviations,
+    weighted_mean,
 )
 from skrank.preprocessing import QueryScaler
 
@@ -204,7 +207,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
         check_is_fitted(self)
         self._check_linear()
         rows = [np.ravel(member.coef_) for member in self.estimators_]
-        return self._mean(_over(np.array(rows).T, self.deviations_))
+        return self._mean(over_deviations(np.array(rows).T, self.deviations_))
 
     @property
     def intercept_(self) -> float:
@@ -213,7 +216,16 @@ class FusionRanker(RankerMixin, _BaseComposition):
         self._check_linear()
         values = [getattr(member, "intercept_", 0.0) for member in self.estimators_]
         row = np.array([np.mean(value) for value in values])
-        return float(self._mean(_over(row[None, :], self.deviations_))[0])
+        return float(self._mean(over_deviations(row[None, :], self.deviations_))[0])
+
+    def _check_scaled(self):
+        """Raise where the fit was by another method."""
+        check_is_fitted(
+            self,
+            "deviations_",
+            msg="%(name)s was fitted with another method than 'scaled', which needs "
+            "the deviations of members' scores in training: fit it again.",
+        )
 
     def _check_linear(self):
         """Raise AttributeError unless the fused score is linear in the features."""
@@ -222,29 +234,21 @@ class FusionRanker(RankerMixin, _BaseComposition):
             raise AttributeError(
                 "coef_ needs method='scaled' and members that all have coef_."
             )
+        self._check_scaled()
 
     def _mean(self, columns):
         """Return the weighted mean of columns, one a member."""
-        weights = np.ones(columns.shape[1])
-        if self.weights is not None:
-            weights = finite_column(self.weights, "weights")
-            if (
-                len(weights) != columns.shape[1]
-                or weights.min() < 0
-                or not weights.any()
-            ):
-                raise ValueError(
-                    f"weights must be {columns.shape[1]} numbers, one a member, none "
-                    f"below 0 and not all 0, got {self.weights!r}."
-                )
-        return columns @ (weights / weights.max()) / np.sum(weights / weights.max())
+        return weighted_mean(columns, self.weights)
 
     @takes_groups
     @checks_parameters(prefer_skip_nested_validation=False)
+    @keeps_old_state
     def fit(
         self, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None
     ) -> Self:
         """Fit every member.
+
+        An error leaves the ranker as it was before.
 
         Parameters
         ----------
@@ -273,20 +277,18 @@ class FusionRanker(RankerMixin, _BaseComposition):
         self._validate_names(member_names(self.estimators))
         groups = find_groups(y, groups, f"{type(self).__name__}.fit")
         group_rows(groups, _num_samples(X))
+        self._mean(np.zeros((1, len(self.estimators))))  # checks the weights
         arguments = member_arguments(self, "fit", groups, sample_weight)
+        for name in ("feature_names_in_", "deviations_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         with config_context(enable_metadata_routing=True):
             self.estimators_ = Parallel(n_jobs=self.n_jobs)(
                 delayed(fitted_member)(member, X, y, arguments[name])
                 for name, member in self.estimators
             )
-        self._mean(np.zeros((1, len(self.estimators))))  # checks the weights
+        names = [name for name, _ in self.estimators]
         self.named_estimators_ = Bunch(
-            **dict(
-                (name, fitted)
-                for (name, _), fitted in zip(
-                    self.estimators, self.estimators_, strict=True
-                )
-            )
+            **dict(zip(names, self.estimators_, strict=True))
         )
         if hasattr(self.estimators_[0], "feature_names_in_"):
             self.feature_names_in_ = self.estimators_[0].feature_names_in_
@@ -325,9 +327,10 @@ class FusionRanker(RankerMixin, _BaseComposition):
         """
         check_is_fitted(self)
         if self.method == "scaled":
+            self._check_scaled()
             groups = groups_on_index(X) if groups is None else groups
             scores = self._scores_of_members(X, groups)
-            return self._mean(_over(scores, self.deviations_))
+            return self._mean(over_deviations(scores, self.deviations_))
         name = f"{type(self).__name__}.predict"
         groups = find_groups(
             X, groups, name, name="X", explain=missing_groups_of_predict
@@ -355,10 +358,3 @@ class FusionRanker(RankerMixin, _BaseComposition):
                 scores = member.predict(X, **arguments[name])
                 columns.append(finite_column(scores, f"scores of member {name!r}"))
         return np.column_stack(columns)
-
-
-def _over(columns, deviations):
-    """Return columns over the deviation of each; those of 0 do not count."""
-    return columns * np.where(
-        deviations > 0, 1.0 / np.where(deviations > 0, deviations, 1.0), 0.0
-    )

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import sklearn
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter
+
+from skrank._data.checks import finite_column
+from skrank._data.lists import Floats
 
 
 def member_names(estimators: Any) -> list[str]:
@@ -67,3 +71,24 @@ def missing_groups_of_predict(caller: str) -> str:
         "metadata routing on, or give a pandas X with an index level named 'groups', "
         "as searches and cross_val_predict need. method='scaled' needs no groups."
     )
+
+
+def weighted_mean(columns: Floats, weights: Any) -> Floats:
+    """Return the mean of columns, one a member, by weights that are checked here."""
+    n_members = columns.shape[1]
+    shares = np.ones(n_members)
+    if weights is not None:
+        shares = finite_column(weights, "weights")
+        if len(shares) != n_members or shares.min() < 0 or not shares.any():
+            raise ValueError(
+                f"weights must be {n_members} numbers, one a member, none below 0 and "
+                f"not all 0, got {weights!r}."
+            )
+    shares = shares / shares.max()
+    return columns @ shares / np.sum(shares)
+
+
+def over_deviations(columns: Floats, deviations: Floats) -> Floats:
+    """Return columns over the deviation of each; those of 0 do not count."""
+    positive = deviations > 0
+    return columns * np.where(positive, 1.0 / np.where(positive, deviations, 1.0), 0.0)

@@ -12,7 +12,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skrank._data.checks import is_integer
+from skrank.ensemble._columns import Categories, Others, check_columns
 from skrank.ensemble._fusion import FusionRanker
 from skrank.linear_model import ListMLERanker
 from skrank.preprocessing import QueryScaler
@@ -55,10 +55,11 @@ def ranking_pipeline(
         Scale inside each list, so that ``predict`` needs groups too. With False,
         features are standardised over all training rows: worse on most sets, but single
         rows get scores of their own, and :mod:`skrank.export` takes the pipeline out.
-    categorical : "auto", None or list of column names or numbers, default="auto"
-        Columns to encode one-hot. "auto" takes those of a pandas or polars ``X`` that
-        hold no numbers (with ``per_list=False`` none, since an export has no encoder);
-        None takes none.
+    categorical : "auto", None or list of columns, default="auto"
+        Columns to encode one-hot: their names, their numbers (from the end where
+        negative), or one truth value a column. "auto" takes those of a pandas or
+        polars ``X`` that hold no numbers (with ``per_list=False`` none, since an export
+        has no encoder); None takes none.
     n_jobs : int, default=None
         Number of processes that fit the three rankers.
 
@@ -71,7 +72,8 @@ def ranking_pipeline(
     Raises
     ------
     ValueError
-        If ``categorical`` is another string.
+        If ``categorical`` is another string or no list; in ``fit``, if it has columns
+        that ``X`` has not.
 
     Notes
     -----
@@ -101,11 +103,8 @@ def ranking_pipeline(
     >>> [name for name, _ in pipeline.steps]
     ['columns', 'features', 'ranker']
     """
-    if isinstance(categorical, str) and categorical != "auto":
-        raise ValueError(
-            "categorical must be 'auto', None or a list of columns, got "
-            f"{categorical!r}."
-        )
+    if categorical is not None:
+        check_columns(categorical)
     if not per_list and isinstance(categorical, str):
         categorical = None
     return Pipeline(
@@ -164,44 +163,3 @@ def _ranker(n_jobs):
         weights=WEIGHTS,
         n_jobs=n_jobs,
     )
-
-
-class Categories:
-    """Select the columns to encode, when the table is there."""
-
-    def __init__(self, columns: Any) -> None:
-        self.columns = columns
-
-    def __repr__(self):
-        return f"{type(self).__name__}({self.columns!r})"
-
-    def __call__(self, X: Any) -> Any:
-        """Return the columns to encode, as names or numbers."""
-        names = getattr(X, "columns", None)
-        if not isinstance(self.columns, str):
-            chosen = list(self.columns)
-            numbers = all(is_integer(column) for column in chosen)
-            return (
-                [names[j] for j in chosen] if names is not None and numbers else chosen
-            )
-        if names is None:
-            return []
-        return [name for name in names if not _holds_numbers(X[name].dtype)]
-
-
-class Others(Categories):
-    """Select the columns that are not to encode."""
-
-    def __call__(self, X: Any) -> Any:
-        """Return the other columns, as names or numbers."""
-        names = getattr(X, "columns", None)
-        chosen = super().__call__(X)
-        every = range(np.shape(X)[1]) if names is None else names
-        return [column for column in every if column not in chosen]
-
-
-def _holds_numbers(dtype):
-    """Tell whether the type of a column of pandas or polars is one of numbers."""
-    if hasattr(dtype, "is_numeric"):  # polars
-        return dtype.is_numeric() or str(dtype) == "Boolean"
-    return getattr(dtype, "kind", "O") in "biufc"

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._data.features import validate_features
 from skrank._data.grouping import group_rows
 from skrank._data.groups import LEVEL, find_groups, takes_groups
+from skrank._data.rollback import keeps_old_state
 from skrank._data.warnings import warn
 from skrank.preprocessing._blocks import canonical, list_blocks
 from skrank.preprocessing._list_scales import METHODS, over_largest
@@ -158,8 +159,11 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
     @takes_groups
+    @keeps_old_state
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Learn the common deviations if there is shrinkage, else check the input.
+
+        An error leaves the transformer as it was before.
 
         Parameters
         ----------
@@ -181,6 +185,8 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             As :meth:`transform`.
         """
         X, grouping = self._checked(X, groups, "fit")
+        for name in ("deviation_", "shrinkage_", "list_size_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if self._learns:
             strength = None if isinstance(self.shrinkage, str) else self.shrinkage
             learned = Shrinkage.learn(self._logs(X), grouping, strength)
@@ -189,6 +195,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     @takes_groups
+    @keeps_old_state
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> Any:
         """Fit to the input and scale it.
 
@@ -248,7 +255,11 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             in the fit, or fewer.
         """
         if self._learns:
-            check_is_fitted(self)
+            check_is_fitted(
+                self,
+                "deviation_",
+                msg="%(name)s with shrinkage is not fitted yet: call fit first.",
+            )
         X, grouping = self._checked(X, groups, "transform")
         self._warn_of_short_lists(grouping)
         X = self._logs(X)
@@ -257,8 +268,8 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         out = np.empty(X.shape, dtype=X.dtype)
         scale_lists = METHODS[self.method]
         if self._learns:
-            learned = Shrinkage(self.deviation_, self.shrinkage_)
-            scale_lists = partial(learned.divide, centre=self.method == "standard")
+            centre = self.method == "standard"
+            scale_lists = partial(self._shrinkage(X).divide, centre=centre)
         for place, lists in list_blocks(X, grouping.lists):
             rows = place if grouping.rows is None else grouping.rows[place]
             with np.errstate(over="ignore", invalid="ignore"):  # an error below
@@ -297,12 +308,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         parts = []
         scale_lists = over_largest
         if self.method == "deviation":
-            n_features = X.shape[1]
-            learned = Shrinkage(
-                getattr(self, "deviation_", np.zeros(n_features)),
-                getattr(self, "shrinkage_", np.zeros(n_features)),
-            )
-            scale_lists = partial(learned.divide_sparse, sample=self._learns)
+            scale_lists = partial(self._shrinkage(X).divide_sparse, sample=self._learns)
         for place, lists in list_blocks(X, grouping.lists):
             block = canonical(X[place]).copy()
             with np.errstate(over="ignore"):  # an error below
@@ -315,6 +321,12 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if grouping.rows is None:
             return out
         return out[np.argsort(grouping.rows)]
+
+    def _shrinkage(self, X):
+        """Return what the fit learned, or that nothing is shrunk."""
+        if self._learns:
+            return Shrinkage(self.deviation_, self.shrinkage_)
+        return Shrinkage(*np.zeros((2, X.shape[1])))
 
     @property
     def _learns(self):

@@ -223,8 +223,9 @@ def test_the_comparison_as_json_has_the_numbers_of_the_table(folder, do):
     one = found["metrics"]["precision@3"]["RankNetRanker()"]
     mean = one["interval"]["mean"]
     assert f"{mean:.4f}" in re.search(r"^RankNetRanker\(\).*", table, re.MULTILINE)[0]
-    assert found["reference"] == "Ridge() pointwise"
-    assert found["metrics"]["precision@3"]["Ridge() pointwise"]["difference"] is None
+    reference = "Ridge() on features scaled by list, tuned"
+    assert found["reference"] == reference
+    assert found["metrics"]["precision@3"][reference]["difference"] is None
     assert 0 < one["difference"]["p_holm"] <= 1
     assert len(found["fits"]["RankNetRanker()"]["seconds"]) == 2
     assert found["n_lists"] == 30

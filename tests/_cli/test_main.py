@@ -17,7 +17,15 @@ from skrank import linear_model, ranking_pipeline
 from skrank._cli.main import main
 from skrank._cli.rankers import COMPARED, compared
 from skrank._cli.tables import RANDOM_ORDER
-from skrank._cli.yardsticks import BOOSTED, PIPELINE, SCALED, yardsticks
+from skrank._cli.yardsticks import (
+    BOOSTED,
+    PIPELINE,
+    POINTWISE,
+    REFERENCES,
+    SCALED,
+    reference_of,
+    yardsticks,
+)
 from skrank.datasets import load_letor, make_ranking
 from skrank.linear_model import LinearRanker, RankNetRanker
 from skrank.metrics import (
@@ -27,7 +35,7 @@ from skrank.metrics import (
     ndcg_score,
     pairwise_accuracy_score,
 )
-from skrank.model_selection import QueryKFold
+from skrank.model_selection import QueryKFold, RankerResult
 from skrank.preprocessing import QueryScaler
 
 
@@ -330,6 +338,20 @@ def test_lists_without_a_relevant_row_count_as_zero_on_request(run, tmp_path):
     assert table(left_out)["RankNetRanker()"][1] > f"{expected[0]:.4f}"
 
 
+def tuned_by_hand(X, y, groups):
+    """Return ridge regression whose alpha ranks left-out lists best."""
+    folds = list(QueryKFold(5, shuffle=True, random_state=0).split(X, y, groups))
+
+    def value(alpha):
+        found = []
+        for train, test in folds:
+            scores = Ridge(alpha=alpha).fit(X[train], y[train]).predict(X[test])
+            found.append(ndcg_score(y[test], scores, groups[test], k=10))
+        return np.mean(found)
+
+    return Ridge(alpha=max([1.0, 10.0, 100.0, 1e3, 1e4], key=value)).fit(X, y)
+
+
 def test_intervals_and_paired_differences_stand_below_on_request(run, files):
     arguments = (files[0], "--test", files[1], "--seed", 3, "--metric", "err@5")
     out = run(*arguments, "--intervals")
@@ -337,16 +359,23 @@ def test_intervals_and_paired_differences_stand_below_on_request(run, files):
     (X, y, g), (X_test, y_test, g_test) = load_letor(list(files))
     scaler = StandardScaler().fit(X)
     X, X_test = scaler.transform(X), scaler.transform(X_test)
+    Z, Z_test = (
+        QueryScaler().fit_transform(table, groups=groups)
+        for table, groups in ((X, g), (X_test, g_test))
+    )
     values = [
         err_score(
             y_test,
-            ranker.predict(X_test),
+            scores,
             g_test,
             k=5,
             max_grade=max(y.max(), y_test.max()),
             average=None,
         )
-        for ranker in (RankNetRanker().fit(X, y, g), Ridge().fit(X, y))
+        for scores in (
+            RankNetRanker().fit(X, y, g).predict(X_test),
+            tuned_by_hand(Z, y, g).predict(Z_test),
+        )
     ]
     interval = bootstrap_interval(values[0], random_state=3)
     comparison = compare_scores(*values, random_state=3)
@@ -360,11 +389,25 @@ def test_intervals_and_paired_differences_stand_below_on_request(run, files):
         f"{comparison.difference:+.4f}",
         f"[{comparison.low:.3f},",
     ]
-    assert re.search(r"^Ridge\(\) pointwise .* reference", block, flags=re.MULTILINE)
     assert "(random order)" not in block
     flat = " ".join(block.split())
+    assert re.search(
+        r"Ridge\(\) on features scaled by list, tuned \S+ \S+ \S+ ref", flat
+    )
     assert "conditional on the trained models" in flat
-    assert "from Ridge() pointwise, list by list" in flat
+    assert "from Ridge() on features scaled by list, tuned, list by list" in flat
+
+
+def test_differences_are_from_the_best_ridge_regression_that_there_is(run, files):
+    sparse = " ".join(run(files[0], "--intervals", "--sparse").split())
+    assert "from Ridge() pointwise, tuned, list by list" in sparse
+    few = " ".join(run("--lists", 8, "--intervals").split())
+    assert "from Ridge() on features scaled by list, list by list" in few
+    values = RankerResult({"ndcg@10": [0.5]})
+    skipped = RankerResult(problem="over the budget")
+    rows = dict.fromkeys(REFERENCES, skipped)
+    assert reference_of(rows) == POINTWISE
+    assert reference_of(rows | {POINTWISE: values, SCALED: values}) == SCALED
 
 
 def test_intervals_need_a_measure_that_applies(run, tmp_path):

@@ -386,3 +386,38 @@ def test_copies_are_unfitted_and_parameters_reach_members(data):
     assert copied.get_params()["mle__alpha"] == 3.0
     assert copied.get_params()["ridge__alpha"] == 7.0
     assert "mle" in repr(copied)
+
+
+def test_a_refit_forgets_what_another_method_and_frame_left(data):
+    X, y, groups = data
+    frame = pd.DataFrame(X).add_prefix("x")
+    fusion = FusionRanker(members(), "scaled").fit(frame, y, groups)
+    fusion.set_params(method="scores").fit(X, y, groups)
+    assert not hasattr(fusion, "deviations_")
+    assert not hasattr(fusion, "feature_names_in_")
+    fusion.set_params(method="scaled")
+    for use in (lambda: fusion.predict(X), lambda: fusion.coef_):
+        with pytest.raises(NotFittedError, match=r"another method.*fit it again"):
+            use()
+    expected = FusionRanker(members(), "scaled").fit(X, y, groups).predict(X)
+    np.testing.assert_array_equal(fusion.fit(X, y, groups).predict(X), expected)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"weights": [1.0]}, "weights must be 2 numbers"),
+        ({"mle__alpha": -1.0}, "alpha"),
+        ({"mle": Fixed(99)}, "index 99 is out of bounds"),
+    ],
+)
+def test_a_failed_refit_changes_nothing(data, wrong, message):
+    X, y, groups = data
+    frame = pd.DataFrame(X).add_prefix("x")
+    fusion = FusionRanker(members(), "scaled").fit(frame, y, groups)
+    names = ("estimators_", "named_estimators_", "deviations_", "feature_names_in_")
+    before = {name: getattr(fusion, name) for name in names}
+    fusion.set_params(**wrong)
+    with pytest.raises((ValueError, IndexError), match=message):
+        fusion.fit(X[:, :3], y, groups)
+    assert all(getattr(fusion, name) is before[name] for name in names)

@@ -153,8 +153,72 @@ def test_polars_frames_and_named_columns_give_the_same(data, routing):
         pipeline = ranking_pipeline(categorical=columns)
         scores = pipeline.fit(table, y, groups=groups).predict(table, groups=groups)
         np.testing.assert_allclose(scores, expected, atol=1e-6)
-    with pytest.raises(ValueError, match="categorical must be 'auto'"):
-        ranking_pipeline(categorical="colour")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [-3, -2],
+        [6, -2],
+        np.array([6, 7]),
+        [False] * 6 + [True, True, False],
+        np.arange(9) // 2 == 3,
+        ("colour", -2),
+        pd.Index(["colour", "kind"]),
+        ["colour", "colour", "kind"],
+    ],
+    ids=str,
+)
+def test_columns_are_named_numbered_or_marked(data, routing, columns):
+    frame, y, groups = framed(data)
+    expected = ranking_pipeline().fit(frame, y, groups=groups)
+    pipeline = ranking_pipeline(categorical=columns).fit(frame, y, groups=groups)
+    np.testing.assert_array_equal(
+        pipeline.predict(frame, groups=groups), expected.predict(frame, groups=groups)
+    )
+
+
+def test_numbers_of_columns_are_never_names(data, routing):
+    X, y, groups = data
+    table = np.column_stack((y % 2, X))
+    frame = pd.DataFrame(table, columns=range(6, -1, -1))  # the first is called 6
+    scores = [
+        ranking_pipeline(categorical=columns)
+        .fit(one, y, groups=groups)
+        .predict(one, groups=groups)
+        for one in (table, frame, table.tolist())
+        for columns in ([0], [-7])
+    ]
+    for others in scores[1:]:
+        np.testing.assert_array_equal(others, scores[0])
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ([9], r"column 9, X has 9 columns: numbers go from -9 to 8"),
+        ([-10], r"column -10, X has 9 columns"),
+        ([True, False], r"2 truth values, X has 9 columns"),
+        (["color"], r"'color', X has columns 'x0', 'x1', .*'flag'\. Pass names"),
+        ([0.5], r"column 0.5, X has columns"),
+        ([None], r"column None, X has columns"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_columns_that_are_not_there_are_named(data, routing, columns, message, kind):
+    frame, y, groups = framed(data)
+    table = frame if kind == "pandas" else pl.from_pandas(frame)
+    with pytest.raises(ValueError, match=message):
+        ranking_pipeline(categorical=columns).fit(table, y, groups=groups)
+
+
+def test_names_need_a_frame_and_lists_are_lists(data, routing):
+    X, y, groups = data
+    with pytest.raises(ValueError, match=r"no names of columns\. Pass a frame"):
+        ranking_pipeline(categorical=["colour"]).fit(X, y, groups=groups)
+    for wrong in ("colour", 3, True, 0.5):
+        with pytest.raises(ValueError, match="categorical must be 'auto', None or a"):
+            ranking_pipeline(categorical=wrong)
 
 
 def test_without_scaling_by_list_rows_score_alone_and_export(data):

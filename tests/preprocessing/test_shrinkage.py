@@ -3,6 +3,7 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.special import digamma, polygamma
@@ -287,3 +288,64 @@ def test_spans_of_values_near_the_largest_number_are_their_differences():
     np.testing.assert_allclose(span, [[0.8e308], [2.0]], rtol=1e-15)
     np.testing.assert_allclose(centred.ravel(), [0.5, -0.5, 0, 0.5, -0.5], atol=1e-15)
     np.testing.assert_allclose(squares, [[0.5], [0.5]], rtol=1e-15)
+
+
+def drawn_lists(seed=0):
+    X, _, groups = make_ranking(20, n_features=3, n_informative=3, random_state=seed)
+    return X, groups
+
+
+def learned(scaler):
+    return {
+        name: getattr(value, "tolist", lambda value=value: value)()
+        for name, value in vars(scaler).items()
+    }
+
+
+@pytest.mark.parametrize("call", ["fit", "fit_transform"])
+def test_a_failed_refit_leaves_the_scaler_as_it_was(call):
+    X, groups = drawn_lists()
+    frame = pd.DataFrame(X, columns=list("abc"))
+    scaler = QueryScaler(shrinkage="auto").fit(frame, groups=groups)
+    before, out = learned(scaler), scaler.transform(frame, groups)
+    bad = X.copy()
+    bad[0, 0] = np.nan
+    other = make_ranking(20, n_features=5, random_state=1)[0]
+    for table, of_rows, message in [
+        (bad, groups, "NaN"),
+        (other, groups[:-1], "entries for"),
+        (frame[["b", "a"]], groups[:-1], "entries for"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            getattr(scaler, call)(table, groups=of_rows)
+        assert learned(scaler) == before
+    np.testing.assert_array_equal(scaler.transform(frame, groups), out)
+
+
+def test_results_too_large_leave_the_scaler_as_it_was():
+    X, groups = drawn_lists()
+    scaler = QueryScaler(shrinkage="auto").fit(X, groups=groups)
+    before = learned(scaler)
+    scaler.set_params(scale=1e308)
+    with pytest.raises(ValueError, match="becomes so large"):
+        scaler.fit_transform(1e3 * X, groups=groups)
+    assert learned(scaler) == before | {"scale": 1e308}
+
+
+@pytest.mark.parametrize("table", [np.asarray, sparse.csr_array])
+def test_without_shrinkage_an_earlier_fit_does_not_count(table):
+    X, groups = drawn_lists()
+    X = table(X)
+    expected = QueryScaler("deviation").fit_transform(X, groups=groups)
+    scaler = QueryScaler("deviation", shrinkage=5.0).fit(X, groups=groups)
+    scaler.set_params(shrinkage=0.0)
+    dense = sparse.csr_array(expected).toarray()
+    for found in (
+        scaler.transform(X, groups),
+        scaler.fit(X, groups=groups).transform(X, groups),
+    ):
+        np.testing.assert_array_equal(sparse.csr_array(found).toarray(), dense)
+    assert not hasattr(scaler, "deviation_")
+    scaler.set_params(shrinkage="auto")
+    with pytest.raises(NotFittedError, match="with shrinkage is not fitted yet"):
+        scaler.transform(X, groups)
