@@ -94,7 +94,10 @@ RELATED = {
     # inspection
     "describe_lists": ["ListsDescription", "Finding", "ListsDisplay"],
     "explain_scores": ["ContributionDisplay", "ScoreExplanation"],
-    "summarize": ["FitSummary", "CoefficientDisplay"],
+    "summarize": ["FitSummary", "CoefficientDisplay", "wald_test"],
+    "likelihood_ratio_test": ["wald_test", "NestedTest"],
+    "wald_test": ["likelihood_ratio_test", "NestedTest", "summarize"],
+    "NestedTest": ["likelihood_ratio_test", "wald_test"],
     "quasi_standard_errors": ["CoefficientDisplay", "from_orderings"],
     "CoefficientDisplay": ["summarize", "quasi_standard_errors"],
     "ContributionDisplay": ["explain_scores"],

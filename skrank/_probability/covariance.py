@@ -80,6 +80,21 @@ class Estimate(NamedTuple):
     step: float
     counts: Counts
 
+    def without_errors(self) -> Estimate:
+        """Return the counts alone, where there can be no errors."""
+        nothing = np.full_like(self.clustered, np.nan)
+        return self._replace(
+            clustered=nothing,
+            model=nothing.copy(),
+            df=np.nan,
+            optimism=np.nan,
+            collinear=[],
+            separating=None,
+            silent=np.zeros_like(self.silent),
+            curved=True,
+            step=0.0,
+        )
+
     def of(self, places: Indices, n_features: int) -> Estimate:
         """Return what the estimate holds of some of its parameters."""
         weights = places[places < n_features]

@@ -19,6 +19,7 @@ from skrank._fit.data import FitData, check_data
 from skrank._fit.diagnostics import free_parameters
 from skrank._fit.objective import LinearObjective
 from skrank._probability.covariance import estimate, refuse_too_many
+from skrank._probability.restraints import why_no_errors
 from skrank.losses import Loss
 
 
@@ -153,11 +154,13 @@ def aic(
     ------
     ValueError
         As :meth:`log_likelihood`, or if the likelihood has no maximum, or the fit
-        did not look for it, since ``normalize`` weighs lists, or came by chains.
+        did not look for it, since ``normalize`` weighs lists, a penalty on absolute
+        values or a bound holds coefficients, or the fit came by chains.
     """
     value = deviance(ranker, X, y, groups, sample_weight=sample_weight)
     objective = objective_on(ranker, X, y, groups, sample_weight, "aic")
-    reason = why_no_model_errors(ranker, objective)
+    reason = why_no_errors(ranker, ranker._parameter_names())
+    reason = reason or why_no_model_errors(ranker, objective)
     if reason is not None:
         raise ValueError(f"There is no AIC: {reason}")
     parameters = np.concatenate((ranker.coef_, ranker.extra_))
@@ -233,6 +236,25 @@ def divisor_of(objective: LinearObjective) -> float | None:
     divisors = (weights / weights.sum())[used] / factors[used]
     same = np.ptp(divisors) <= 1e-12 * divisors[0]
     return float(divisors[0]) if same else None
+
+
+def fit_without_penalty(
+    objective: LinearObjective, coef: Floats, value: float
+) -> float:
+    """Return minus an objective's value without its penalty, as a sum over lists."""
+    penalty = 0.5 * objective.ridge * float(coef @ coef)
+    return float(objective.data.list_weights().sum()) * (penalty - value)
+
+
+def constants_of(objective: LinearObjective) -> float:
+    """Return what losses leave out of the log-likelihood, as a sum over lists."""
+    total = float(objective.data.list_weights().sum())
+    return total * float(
+        sum(
+            objective.loss.log_constant(block.prepared, block.lists) @ block.factors
+            for block in objective.blocks
+        )
+    )
 
 
 def why_no_model_errors(ranker: Any, objective: LinearObjective) -> str | None:

@@ -11,7 +11,12 @@ from skrank._data.lists import Floats
 from skrank._fit.diagnostics import involved
 from skrank._fit.objective import LinearObjective
 from skrank._probability.covariance import Estimate
-from skrank._probability.likelihood import divisor_of
+from skrank._probability.likelihood import (
+    constants_of,
+    divisor_of,
+    fit_without_penalty,
+)
+from skrank._probability.restraints import RIDGE
 
 FEW_LISTS = 40
 FEW_OF_ONE = 10  # lists that inform a single coefficient
@@ -23,7 +28,7 @@ class Reader(NamedTuple):
     """A fitted ranker, its objective on the data of the fit, and its estimate.
 
     ``names`` are those of the parameters of the estimate, ``covariance`` the one that
-    z, p values and intervals use.
+    z, p values and intervals use, ``no_errors`` why there are none.
     """
 
     ranker: Any
@@ -31,6 +36,7 @@ class Reader(NamedTuple):
     estimate: Estimate
     names: list[str]
     covariance: str
+    no_errors: str | None = None
 
     def named(self, which: np.ndarray) -> str:
         """Return the names of some parameters as text."""
@@ -50,11 +56,8 @@ def notes_of(reader: Reader, limited: list[str], no_model: str | None) -> list[s
         Why there are no model-based errors.
     """
     ranker, estimate, notes = reader.ranker, reader.estimate, []
-    if ranker.alpha_ > 0:
-        notes.append(
-            "alpha > 0: standard errors are around the penalised optimum, which "
-            "is pulled towards 0; so no z and no p values."
-        )
+    if ranker.alpha_ > 0 and reader.no_errors is None:
+        notes.append(f"{RIDGE}; so no z and no p values.")
     if ranker.normalize is not None:
         part = {"size": "rows", "terms": "terms"}[ranker.normalize]
         notes.append(f"Each list counts divided by its number of {part}.")
@@ -62,7 +65,7 @@ def notes_of(reader: Reader, limited: list[str], no_model: str | None) -> list[s
         notes.append(f"Constant inside every list: {reader.named(estimate.constant)}.")
     if estimate.collinear and ranker.alpha_ > 0:
         notes.append(f"{_collinear(reader)}Only alpha tells their coefficients apart.")
-    if np.isnan(estimate.df):
+    if np.isnan(estimate.df) and reader.no_errors is None:
         notes.append(
             "Standard errors were found by solving for each coefficient: no degrees "
             "of freedom and no criterion; collinear features and separation were not "
@@ -85,6 +88,8 @@ def alarms_of(reader: Reader, no_model: str | None) -> list[str]:
     ``no_model`` is why there are no model-based errors, or None.
     """
     ranker, estimate, counts = reader.ranker, reader.estimate, reader.estimate.counts
+    if reader.no_errors is not None:
+        return [f"No standard errors: {reader.no_errors}"]
     alarms = []
     if counts.n_lists == 0:
         alarms.append("No list tells an order, so there are no standard errors.")
@@ -183,11 +188,8 @@ def criterion_of(reader: Reader, value: float) -> tuple[str, float, str | None, 
     ``value`` is that of the objective at the coefficients.
     """
     ranker, objective, estimate = reader.ranker, reader.objective, reader.estimate
-    loss, coef = objective.loss, ranker.coef_
-    total = float(objective.data.list_weights().sum())
-    # Minus the objective without its penalty, as a sum over lists.
-    fit = total * (0.5 * float((objective.alpha * coef) @ coef) - value)
-    divisor = divisor_of(objective)
+    loss = objective.loss
+    fit = fit_without_penalty(objective, ranker.coef_, value)
     settled = estimate.separating is None and not np.isnan(estimate.df)
     if loss.why_no_likelihood() is not None:
         return "minus the sum of losses", fit, None, np.nan
@@ -195,14 +197,12 @@ def criterion_of(reader: Reader, value: float) -> tuple[str, float, str | None, 
         name = "composite log-likelihood"
         if not settled:
             return name, fit, None, np.nan
+        total = float(objective.data.list_weights().sum())
         return name, fit, "CLIC", -2.0 * fit + 2.0 * total * estimate.optimism
+    divisor = divisor_of(objective)
     if divisor is None:
         return "minus the sum of losses", fit, None, np.nan
-    constants = (
-        loss.log_constant(block.prepared, block.lists) @ block.factors
-        for block in objective.blocks
-    )
-    likelihood = float(divisor * (fit + total * sum(constants)))
+    likelihood = divisor * (fit + constants_of(objective))
     if not settled or ranker._why_inexact() is not None:
         return "log-likelihood", likelihood, None, np.nan
     return "log-likelihood", likelihood, "AIC", -2.0 * likelihood + 2.0 * estimate.df

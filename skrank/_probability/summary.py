@@ -30,6 +30,7 @@ from skrank._probability.likelihood import (
     why_no_model_errors,
 )
 from skrank._probability.notes import Reader, alarms_of, criterion_of, notes_of
+from skrank._probability.restraints import why_no_errors
 from skrank._probability.solving import estimate_some
 
 
@@ -52,7 +53,9 @@ def summary(
     are independent, whatever the model. Where the objective is a log-likelihood
     of independent observations, model-based ones stand beside them. With
     ``alpha`` above 0 both are about the penalised optimum, and there are no p
-    values. :func:`skrank.inspection.summarize` does the same for a pipeline.
+    values; with ``l1_ratio`` above 0 besides, or with coefficients at their bounds,
+    there are no errors. :func:`skrank.inspection.summarize` does the same for a
+    pipeline.
 
     Parameters
     ----------
@@ -98,8 +101,9 @@ def summary(
     UserWarning
         If fewer than 40 lists, or no more than coefficients, inform clustered
         errors, or fewer than 10 those of a single coefficient; if ``alpha`` is 0 and
-        features are collinear inside lists or the fit separates rows, which leaves
-        NaN; if the coefficients are no optimum for these data.
+        features are collinear inside lists or the fit separates rows, or a penalty on
+        absolute values or a bound holds coefficients, which leaves NaN; if the
+        coefficients are no optimum for these data.
 
     Notes
     -----
@@ -174,6 +178,9 @@ def summarize_objective(
     free = free_parameters(objective, ranker.extra_)
     shown = _shown(features, free, names, objective.n_features)
     estimated = _estimate(objective, parameters, free, shown, names, codes)
+    no_errors = why_no_errors(ranker, names)
+    if no_errors is not None:
+        estimated = estimated.without_errors()
     reason = why_no_model_errors(ranker, objective)
     if covariance == "model" and reason is not None:
         raise ValueError(f"There are no model-based standard errors: {reason}")
@@ -182,7 +189,8 @@ def summarize_objective(
         total = objective.data.list_weights().sum()
         model = estimated.model / (total * divisor_of(objective))
         matrix = matrix if covariance == "clustered" else model
-    reader = Reader(ranker, objective, estimated, [names[j] for j in shown], covariance)
+    shown_names = [names[j] for j in shown]
+    reader = Reader(ranker, objective, estimated, shown_names, covariance, no_errors)
     alarms = alarms_of(reader, reason)
     for alarm in alarms:
         warn(f"{type(ranker).__name__}.summary: {alarm}")

@@ -4,6 +4,7 @@ Pictures need matplotlib (the extra "plot"), which is imported when they are dra
 """
 
 from skrank._probability.fit_summary import FitSummary
+from skrank._probability.nested import NestedTest
 from skrank._probability.quasi import quasi_standard_errors
 from skrank._probability.results import (
     ExpectedLevel,
@@ -20,6 +21,7 @@ from skrank.inspection._explanation import ScoreExplanation, explain_scores
 from skrank.inspection._findings import Finding
 from skrank.inspection._lists_display import ListsDisplay
 from skrank.inspection._metric_display import MetricAtKDisplay
+from skrank.inspection._nested_tests import likelihood_ratio_test, wald_test
 from skrank.inspection._pair_explanation import PairExplanation
 from skrank.inspection._path_display import RegularizationPathDisplay
 from skrank.inspection._stage_display import StageProbaDisplay
@@ -29,6 +31,8 @@ __all__ = [
     "summarize",
     "describe_lists",
     "explain_scores",
+    "likelihood_ratio_test",
+    "wald_test",
     "quasi_standard_errors",
     "CoefficientDisplay",
     "ContributionDisplay",
@@ -43,6 +47,7 @@ __all__ = [
     "FitSummary",
     "ListPairProba",
     "ListsDescription",
+    "NestedTest",
     "PairExplanation",
     "PairProba",
     "ScoreExplanation",
