@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._data.checks import finite_column
 from skrank._data.features import validate_features
-from skrank._data.grouping import Grouping, group_rows, list_weights
+from skrank._data.grouping import Grouping, group_rows, list_weights, split_weights
 from skrank._data.groups import find_groups
 from skrank._data.lists import Floats, Indices, Lists
 from skrank._fit.blocks import is_memory_mapped, linear_scores
@@ -39,6 +39,9 @@ class FitData:
         Features that cannot rank, whose gradient is rounding alone: fits set it to 0.
     grouping : Grouping or None
         The labels of the lists.
+    shares : ndarray of shape (n_rows,) or None
+        Weight of each row over the mean of its list, in the order of the lists; None
+        where no weights vary inside a list.
     """
 
     X: Any
@@ -48,6 +51,7 @@ class FitData:
     rows: Indices | None = None
     constant: NDArray[np.bool_] | None = None
     grouping: Grouping | None = None
+    shares: Floats | None = None
 
     def gathered(self) -> FitData:
         """Return the data with the rows of each list together in memory.
@@ -69,7 +73,10 @@ class FitData:
         X: Any = self.X
         if sparse.issparse(X):
             X, rows = X[rows], None
-        return FitData(X, self.y[places], lists, weights, rows, self.constant)
+        shares = None if self.shares is None else self.shares[places]
+        return FitData(
+            X, self.y[places], lists, weights, rows, self.constant, shares=shares
+        )
 
     def list_weights(self) -> Floats:
         """Return the weight of each list, 1 where there are none."""
@@ -127,9 +134,20 @@ def check_data(
     groups = find_groups(y, groups, f"{type(ranker).__name__}.{method}")
     X, y = validate_features(ranker, X, y, reset=reset)
     grouping = group_rows(groups, len(y))
-    weights = list_weights(sample_weight, grouping)
+    if reset:
+        weights, shares = split_weights(sample_weight, grouping)
+    else:
+        weights, shares = list_weights(sample_weight, grouping), None
     labels = grouping.gather(finite_column(y, "y"))
-    return FitData(X, labels, grouping.lists, weights, grouping.rows, grouping=grouping)
+    return FitData(
+        X,
+        labels,
+        grouping.lists,
+        weights,
+        grouping.rows,
+        grouping=grouping,
+        shares=shares,
+    )
 
 
 def check_features(ranker: Any, X: Any) -> Any:

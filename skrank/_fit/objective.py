@@ -97,6 +97,8 @@ class LinearObjective(Penalised):
             part = lists.part(first, last)
             start, stop = int(lists.offsets[first]), int(lists.offsets[last])
             prepared = loss.prepare(y[start:stop], part)
+            if data.shares is not None:
+                prepared = loss.weigh_rows(prepared, data.shares[start:stop], part)
             factors = shares[first:last].copy()
             if normalize == "size":
                 factors /= part.sizes

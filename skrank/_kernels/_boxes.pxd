@@ -14,13 +14,17 @@ cdef struct Tables:  # a matrix for each offset of two boxes, from ``first`` on
 
 cdef struct Side:  # some rows by score, lowest first, and the boxes that hold them
     Py_ssize_t n, n_boxes
+    bint multiplied
     Py_ssize_t* rows  # places
     double* t  # score from the centre of its box, from -1 to 1
     double* e  # exp(scale t)
-    double* u  # its share of the pairs' weight, where pairs weigh
+    double* u  # its part of the pairs' weight, where pairs weigh
     double* v  # direction, if there is one
     double* uv  # u times v
-    double* total  # sums over pairs of each row
+    double* m  # what multiplies all its pairs, if ``multiplied``
+    double* mu  # m times u, and so on: what moments are of
+    double* mv
+    double* total  # sums over pairs of each row, without its own m
     Py_ssize_t* begin  # (n_boxes + 1,)
     Py_ssize_t* slot  # (n_boxes,), where its moments are; -1 for none
     double* centre  # (n_boxes,)
@@ -29,7 +33,7 @@ cdef struct Side:  # some rows by score, lowest first, and the boxes that hold t
 
 cdef class BoxedPairs:
     cdef Model model
-    cdef bint curved, weighted
+    cdef bint curved, weighted, multiplied  # the last: by shares of better rows
     cdef double most_pairs_a_row
     cdef int n_channels
     cdef Tables win_tables, tie_tables
@@ -46,6 +50,7 @@ cdef class BoxedPairs:
     cdef const double* v
     cdef const Py_ssize_t* starts
     cdef const double* gains  # of rows; NULL if pairs do not weigh
+    cdef const double* shares  # of better rows; NULL for 1
     cdef double* out
     cdef double origin
     cdef Sums sums
@@ -59,6 +64,7 @@ cdef class BoxedPairs:
         const Py_ssize_t* starts,
         Py_ssize_t n_levels,
         const double* gains,
+        const double* shares,
         double* out,
     ) noexcept nogil
     cdef double limit(self, double span) noexcept nogil
@@ -70,7 +76,13 @@ cdef class BoxedPairs:
         Py_ssize_t* spare,
     ) noexcept nogil
     cdef void load(
-        self, Side* side, Py_ssize_t* rows, Py_ssize_t n, double gain, double sign
+        self,
+        Side* side,
+        Py_ssize_t* rows,
+        Py_ssize_t n,
+        double gain,
+        double sign,
+        bint multiplied,
     ) noexcept nogil
     cdef double* moments_of(self, Side* side, Py_ssize_t box) noexcept nogil
     cdef void cross(self) noexcept nogil
@@ -114,6 +126,7 @@ cdef class BoxedPairs:
         Py_ssize_t start,
         Py_ssize_t n,
         double decay,
+        double m,
         bint tied,
     ) noexcept nogil
     cdef double weighted_strip(
@@ -124,6 +137,7 @@ cdef class BoxedPairs:
         Py_ssize_t start,
         Py_ssize_t n,
         double decay,
+        double m,
     ) noexcept nogil
     cdef void finish(self, Side* side, double sign) noexcept nogil
 

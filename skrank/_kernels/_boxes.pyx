@@ -18,7 +18,7 @@ Boxes so far apart that F is a line or 0, to 1e-17, need sums of scores alone.
 
 Weights of pairs g_i - g_j are (g_i - g_m) + (g_m - g_j), g_m being the gain at the
 split: two sets of moments, and no digit is lost. Products with a direction have one set
-more. Tied pairs are half of all ordered pairs of a level, less those of a row with
+more. What multiplies all pairs of a better row multiplies its moments. Tied pairs are half of all ordered pairs of a level, less those of a row with
 itself. See doc/math/losses.md, section "Pairs by boxes".
 """
 
@@ -87,7 +87,7 @@ cdef class BoxedPairs:
         self.win_tables = self.tables(False, span)
         if tie >= 0.0:
             self.tie_tables = self.tables(True, span)
-        cdef double[:, ::1] room = np.empty((18, longest + 2))
+        cdef double[:, ::1] room = np.empty((19, longest + 2))
         cdef Py_ssize_t[:, ::1] places = np.empty((8, longest + 2), dtype=np.intp)
         cdef double[::1] slots = np.empty(n_slots * 2 * self.n_channels * N_TERMS)
         cdef double[:, ::1] sorting = np.empty((2 * longest, 2))
@@ -103,6 +103,8 @@ cdef class BoxedPairs:
         self.worse.centre, self.worse.sums = &room[6, 0], &room[14, 0]
         self.better.begin, self.better.slot = &places[2, 0], &places[3, 0]
         self.worse.begin, self.worse.slot = &places[4, 0], &places[5, 0]
+        self.better.m, self.better.mu = &room[8, 0], &room[9, 0]
+        self.better.mv = &room[18, 0]
 
     cdef Tables tables(self, bint tied, double span):
         """Return the matrices of all offsets of boxes that meet."""
@@ -146,7 +148,7 @@ cdef class BoxedPairs:
 
     cdef bint visit(
         self, const double* s, const double* v, const Py_ssize_t* starts,
-        Py_ssize_t n_levels, const double* gains, double* out,
+        Py_ssize_t n_levels, const double* gains, const double* shares, double* out,
     ) noexcept nogil:
         """Add all pairs of a list but those of the ``leaves``, which are left to do.
 
@@ -157,6 +159,7 @@ cdef class BoxedPairs:
         cdef Row* rows = <Row*> self.sorting
         cdef double finite = 0.0, low = s[0], high = s[0]
         self.s, self.v, self.starts, self.gains, self.out = s, v, starts, gains, out
+        self.shares, self.multiplied = shares, shares != NULL
         self.n_leaves = 0
         self.sums.value = self.sums.wins = self.sums.ties = 0.0
         for i in range(n):
@@ -213,7 +216,7 @@ cdef class BoxedPairs:
             return
         self.n_slots = 0
         if last - first == 1:
-            self.load(&self.better, rows, n, 0.0, 0.0)
+            self.load(&self.better, rows, n, 0.0, 0.0, False)
             self.tie_level()
             self.finish(&self.better, -1.0)
             return
@@ -245,8 +248,8 @@ cdef class BoxedPairs:
         self.worse.u, self.worse.v = self.better.u + n_better, self.better.v + n_better
         self.worse.uv = self.better.uv + n_better
         self.worse.total = self.better.total + n_better
-        self.load(&self.better, spare, n_better, gain, 1.0)
-        self.load(&self.worse, spare + n_better, n - n_better, gain, -1.0)
+        self.load(&self.better, spare, n_better, gain, 1.0, self.multiplied)
+        self.load(&self.worse, spare + n_better, n - n_better, gain, -1.0, False)
         self.cross()
         self.finish(&self.better, -1.0)
         self.finish(&self.worse, 1.0)
@@ -254,13 +257,14 @@ cdef class BoxedPairs:
         self.divide(level, last, spare + n_better, rows + n_better)
 
     cdef void load(
-        self, Side* side, Py_ssize_t* rows, Py_ssize_t n, double gain, double sign
+        self, Side* side, Py_ssize_t* rows, Py_ssize_t n, double gain, double sign,
+        bint multiplied,
     ) noexcept nogil:
         """Fill in a side's rows and its boxes."""
         cdef Py_ssize_t i, box = -1, place, level
-        cdef double centre
+        cdef double centre, m = 1.0
         cdef double* sums = side.sums
-        side.n, side.rows = n, rows
+        side.n, side.rows, side.multiplied = n, rows, multiplied
         for i in range(4):
             sums[i] = 0.0
         for i in range(n):
@@ -281,10 +285,15 @@ cdef class BoxedPairs:
             if self.weighted:
                 side.u[i] = sign * (self.gains[place] - gain)
             side.uv[i] = side.u[i] * side.v[i] if self.curved else 0.0
-            sums[0] += 1.0
-            sums[1] += side.u[i]
-            sums[2] += self.s[place] - self.origin
-            sums[3] += side.u[i] * (self.s[place] - self.origin)
+            if multiplied:
+                m = side.m[i] = self.shares[place]
+                side.mu[i] = m * side.u[i]
+                side.mv[i] = m * side.v[i] if self.curved else 0.0
+                side.uv[i] *= m
+            sums[0] += m
+            sums[1] += m * side.u[i]
+            sums[2] += m * (self.s[place] - self.origin)
+            sums[3] += m * side.u[i] * (self.s[place] - self.origin)
         side.n_boxes = box + 1
         side.begin[box + 1] = n
 
@@ -293,6 +302,9 @@ cdef class BoxedPairs:
         cdef Py_ssize_t begin = side.begin[box], n = side.begin[box + 1] - begin, i
         cdef Py_ssize_t size = self.n_channels * N_TERMS
         cdef double* moments
+        cdef double* m = side.m + begin if side.multiplied else NULL
+        cdef double* u = side.mu if side.multiplied else side.u
+        cdef double* v = side.mv if side.multiplied else side.v
         if side.slot[box] >= 0:
             return self.slots + side.slot[box]
         side.slot[box] = 2 * size * self.n_slots
@@ -300,11 +312,11 @@ cdef class BoxedPairs:
         moments = self.slots + side.slot[box]
         for i in range(2 * size):
             moments[i] = 0.0
-        add_moments(side.t + begin, NULL, n, moments)
+        add_moments(side.t + begin, m, n, moments)
         if self.weighted:
-            add_moments(side.t + begin, side.u + begin, n, moments + N_TERMS)
+            add_moments(side.t + begin, u + begin, n, moments + N_TERMS)
         if self.curved:
-            add_moments(side.t + begin, side.v + begin, n, moments + size // 2
+            add_moments(side.t + begin, v + begin, n, moments + size // 2
                         if self.weighted else moments + N_TERMS)
         if self.curved and self.weighted:
             add_moments(side.t + begin, side.uv + begin, n, moments + 3 * N_TERMS)
@@ -480,8 +492,13 @@ cdef class BoxedPairs:
         of few rows make long strips.
         """
         cdef const Model* model = &self.model
-        cdef double cell, decay, total, shares = 0.0
+        cdef double cell, decay, total, shares = 0.0, m = 1.0
         cdef Py_ssize_t i, start, stop, count, b = first
+        cdef Product own = self.product  # of a row that multiplies its pairs' costs
+        cdef Product* product = &self.product
+        if one.multiplied:
+            own.fraction, own.exponent, own.used = 1.0, 0, 0
+            product = &own
         while b < last:
             cell = cell_of(other.centre[b])
             start = other.begin[b]
@@ -493,22 +510,28 @@ cdef class BoxedPairs:
             for i in range(one.begin[a], one.begin[a + 1]):
                 total = 0.0
                 first = start
+                if one.multiplied:
+                    m = one.m[i]
                 while first < stop:
                     count = min(stop - first, STRIP)
                     if self.curved:
                         total += self.curve_strip(
-                            one, i, other, first, count, decay, tied
+                            one, i, other, first, count, decay, m, tied
                         )
                     elif self.weighted:
-                        total += self.weighted_strip(one, i, other, first, count, decay)
+                        total += self.weighted_strip(
+                            one, i, other, first, count, decay, m
+                        )
                     else:
                         total += plain_strip(
                             model, tied, decay / one.e[i], other.e + first,
-                            NULL if tied else other.total + first, count,
-                            &self.product, &shares,
+                            NULL if tied else other.total + first, m, count,
+                            product, &shares,
                         )
                     first += count
                 one.total[i] += total
+                if one.multiplied and not self.curved and not self.weighted:
+                    self.sums.value += m * take_log(&own)
         if tied:
             self.sums.ties += shares
         else:
@@ -516,7 +539,7 @@ cdef class BoxedPairs:
 
     cdef double curve_strip(
         self, Side* one, Py_ssize_t i, Side* other, Py_ssize_t start, Py_ssize_t n,
-        double decay, bint tied,
+        double decay, double m, bint tied,
     ) noexcept nogil:
         """Add a row's second derivatives with a strip of others; return its own sum."""
         cdef double total = 0.0, change, inverse = decay / one.e[i]
@@ -528,12 +551,12 @@ cdef class BoxedPairs:
                 change *= one.u[i] + other.u[j]
             total += change
             if not tied:
-                other.total[j] -= change
+                other.total[j] -= m * change
         return total
 
     cdef double weighted_strip(
         self, Side* one, Py_ssize_t i, Side* other, Py_ssize_t start, Py_ssize_t n,
-        double decay,
+        double decay, double m,
     ) noexcept nogil:
         """Add a row's pairs with a strip of worse ones, each with its weight."""
         cdef double total = 0.0, weight, r, inverse = decay / one.e[i]
@@ -541,9 +564,9 @@ cdef class BoxedPairs:
         for j in range(start, start + n):
             r = inverse * other.e[j]
             weight = one.u[i] + other.u[j]
-            self.sums.value += weight * of_pair(&self.model, COST, False, r)
+            self.sums.value += m * (weight * of_pair(&self.model, COST, False, r))
             r = weight * of_pair(&self.model, SLOPE, False, r)
-            other.total[j] += r
+            other.total[j] += m * r
             total += r
         return total
 
@@ -582,7 +605,8 @@ cdef class BoxedPairs:
         if self.curved:
             sign = 1.0
         for i in range(side.n):
-            self.out[side.rows[i]] += sign * side.total[i]
+            total = side.m[i] * side.total[i] if side.multiplied else side.total[i]
+            self.out[side.rows[i]] += sign * total
 
 
 cdef inline double centre_of(double score) noexcept nogil:

@@ -37,3 +37,12 @@ cdef inline int check_length(
     if length != wanted:
         return wrong_length(name, length, wanted, unit)
     return 0
+
+
+cdef inline bint all_one(const double* values, Py_ssize_t n) noexcept nogil:
+    """Tell whether weights are all 1, so that nothing has to be multiplied by them."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if values[i] != 1.0:
+            return False
+    return True

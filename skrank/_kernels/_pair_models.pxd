@@ -67,6 +67,7 @@ cdef inline double plain_strip(
     double inverse,
     const double* e,
     double* totals,  # of the other rows; NULL for none
+    double weight,  # of the pairs in these
     Py_ssize_t n,
     Product* product,
     double* shares,
@@ -98,7 +99,7 @@ cdef inline double plain_strip(
             slopes[j] = r * (k + 2.0 * l * inverse * e[j])
     if totals != NULL:
         for j in range(n):
-            totals[j] += slopes[j]
+            totals[j] += weight * slopes[j]
     if n & 1:
         slopes[n] = parts[n] = 0.0
         factors[n] = 1.0

@@ -24,7 +24,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from skrank._kernels._lists cimport Shape, check_length, shape_of_levels
+from skrank._kernels._lists cimport Shape, all_one, check_length, shape_of_levels
 from skrank._kernels._sorting cimport SHORT_RUN, Row, sort_by_insertion, sort_rows
 
 cdef enum:
@@ -38,6 +38,7 @@ cdef enum:
 
 cdef double one_against(
     double better,
+    double share,
     double width,
     const double* s,
     double* gradient,
@@ -46,7 +47,8 @@ cdef double one_against(
 ) noexcept nogil:
     """Add the pairs of a row with n worse rows; return the sum of their slopes.
 
-    ``better`` is its score; a width of 0 means the step.
+    ``better`` is its score, and ``share`` multiplies what is added to others and to
+    the value; a width of 0 means the step.
     """
     cdef double[STRIP] slopes, costs
     cdef double t, r, total_a = 0.0, total_b = 0.0, value_a = 0.0, value_b = 0.0
@@ -60,14 +62,14 @@ cdef double one_against(
                 r = 1.0 if t > 0.0 else 0.0
                 costs[j] = t
                 slopes[j] = r
-                gradient[start + j] += r
+                gradient[start + j] += share * r
         elif isinf(width):
             for j in range(count):
                 t = 1.0 - (better - s[start + j])
                 t = t if t > 0.0 else 0.0
                 costs[j] = 0.5 * (t * t)
                 slopes[j] = t
-                gradient[start + j] += t
+                gradient[start + j] += share * t
         else:
             for j in range(count):
                 t = 1.0 - (better - s[start + j])
@@ -75,7 +77,7 @@ cdef double one_against(
                 r = t if t < width else width
                 costs[j] = r * (t - 0.5 * r)
                 slopes[j] = r
-                gradient[start + j] += r
+                gradient[start + j] += share * r
         for j in range(0, count - 1, 2):
             total_a += slopes[j]
             total_b += slopes[j + 1]
@@ -85,25 +87,28 @@ cdef double one_against(
             total_a += slopes[count - 1]
             value_a += costs[count - 1]
         start += count
-    value[0] += value_a + value_b
+    value[0] += share * (value_a + value_b)
     return total_a + total_b
 
 
 cdef double visit_pairs(
     const double* s,
+    const double* shares,  # of the better row in what a pair counts; NULL for 1
     double* g,
     const Py_ssize_t* starts,
     Py_ssize_t n_levels,
     double width,
 ) noexcept nogil:
     """Add all pairs of a list to its gradient; return its value."""
-    cdef double value = 0.0
+    cdef double value = 0.0, share = 1.0
     cdef Py_ssize_t level, i, lower, n = starts[n_levels] - starts[0]
     for level in range(n_levels - 1):
         lower = starts[level + 1] - starts[0]
         for i in range(starts[level] - starts[0], lower):
-            g[i] -= one_against(
-                s[i], width, s + lower, g + lower, n - lower, &value
+            if shares != NULL:
+                share = shares[i]
+            g[i] -= share * one_against(
+                s[i], share, width, s + lower, g + lower, n - lower, &value
             )
     return value
 
@@ -211,13 +216,14 @@ cdef void move(Node* node, double anchor) noexcept nogil:
 
 
 cdef inline void enter(
-    Tree tree, Py_ssize_t at, double value, double anchor, bint squares
+    Tree tree, Py_ssize_t at, double value, double anchor, double share, bint squares
 ) noexcept nogil:
-    """Count a row at a place, its square too if that is wanted."""
+    """Count a row's share at a place, its square too if that is wanted."""
     cdef Node* nodes = tree.nodes
     cdef Node* node
     cdef Py_ssize_t width = tree.n_leaves, child, other
     value -= anchor
+    cdef double total = share * value
     while True:
         child = at & (FAN - 1)
         at >>= FAN_BITS
@@ -225,11 +231,11 @@ cdef inline void enter(
         if node.anchor != anchor:
             move(node, anchor)
         for other in range(FAN):
-            node.counts[other] += BEHIND[child][other]
-            node.totals[other] += BEHIND[child][other] * value
+            node.counts[other] += BEHIND[child][other] * share
+            node.totals[other] += BEHIND[child][other] * total
         if squares:
             for other in range(FAN):
-                node.squares[other] += BEHIND[child][other] * (value * value)
+                node.squares[other] += BEHIND[child][other] * (value * total)
         if width == 1:
             return
         nodes += width
@@ -279,6 +285,7 @@ cdef Py_ssize_t n_nodes(Py_ssize_t n_places) noexcept nogil:
 cdef double sweep(
     const Row* rows,  # as `sort_places` leaves them
     const double* v,  # of each place; NULL to sum what pairs cost
+    const double* shares,  # of the better row in what a pair counts; NULL for 1
     bint counting,
     Tree tree,
     Py_ssize_t n,
@@ -295,7 +302,7 @@ cdef double sweep(
     cdef bint costs = v == NULL, squares = costs and not counting
     cdef Py_ssize_t k, entered, place, last = n_levels - 1
     cdef int64_t label, other
-    cdef double z, c, slope, anchor, value = 0.0
+    cdef double z, c, slope, anchor, share = 1.0, value = 0.0
     cdef double flat = 1.0 if counting else 0.0, bend = 1.0 - flat
     cdef Sums sums
     # Rows as the better of a pair: what is not too far below has been entered.
@@ -312,14 +319,19 @@ cdef double sweep(
             other = <int64_t> rows[entered].label
             enter(
                 tree, last - level_of(other),
-                rows[entered].score if costs else v[place_of(other)], anchor, squares,
+                rows[entered].score if costs else v[place_of(other)], anchor, 1.0,
+                squares,
             )
             entered += 1
         sums = sum_before(tree, last - level_of(label), anchor)
         c = (margin if costs else 0.0) - (z - anchor)
         slope = sums.count * c + sums.total
-        value += bend * (c * slope + (c * sums.total + sums.squares)) + flat * slope
-        g[place] -= sign * (bend * slope + flat * sums.count)
+        if shares != NULL:
+            share = shares[place]
+        value += share * (
+            bend * (c * slope + (c * sums.total + sums.squares)) + flat * slope
+        )
+        g[place] -= sign * share * (bend * slope + flat * sums.count)
     # Rows as the worse.
     anchor = rows[n - 1].score if costs else 0.0
     clear(tree, anchor)
@@ -332,9 +344,12 @@ cdef double sweep(
             anchor = z
         while entered >= 0 and margin - (rows[entered].score - rows[k].score) > 0.0:
             other = <int64_t> rows[entered].label
+            if shares != NULL:
+                share = shares[place_of(other)]
             enter(
                 tree, level_of(other),
-                rows[entered].score if costs else v[place_of(other)], anchor, False,
+                rows[entered].score if costs else v[place_of(other)], anchor, share,
+                False,
             )
             entered -= 1
         sums = sum_before(tree, level_of(label), anchor)
@@ -347,6 +362,7 @@ cdef double sweep(
 cdef double sum_sorted(
     const Row* rows,
     const double* v,
+    const double* shares,
     Tree tree,
     Py_ssize_t n,
     Py_ssize_t n_levels,
@@ -356,13 +372,13 @@ cdef double sum_sorted(
     """Add all pairs of a sorted list to its gradient or product; return its value."""
     cdef bint counting = width == 0.0
     cdef double value = sweep(
-        rows, v, counting, tree, n, n_levels, 1.0, 1.0, g
+        rows, v, shares, counting, tree, n, n_levels, 1.0, 1.0, g
     )
     if counting:
         return value
     if not isinf(width):
         value -= sweep(
-            rows, v, False, tree, n, n_levels, 1.0 - width, -1.0, g
+            rows, v, shares, False, tree, n, n_levels, 1.0 - width, -1.0, g
         )
     return 0.5 * value
 
@@ -372,6 +388,7 @@ def hinge(
     const Py_ssize_t[::1] order not None,
     const Py_ssize_t[::1] level_starts not None,
     const Py_ssize_t[::1] level_offsets not None,
+    const double[::1] shares,
     double width,
     double most_pairs_a_row,
     const double[:] direction,
@@ -384,6 +401,9 @@ def hinge(
         Scores of the rows.
     order, level_starts, level_offsets : arrays
         As in :class:`skrank._data.lists.Levels`.
+    shares : array of shape (n_rows,) or None
+        By which the pairs of a better row are multiplied, at least 0, by place in
+        ``order``; None: 1.
     width : float
         Of the ramp: 0 for the hinge, infinity for half the squared hinge.
     most_pairs_a_row : float
@@ -403,9 +423,12 @@ def hinge(
     cdef Py_ssize_t q, i, n, n_levels, room = 1, most_levels = 1
     cdef const Py_ssize_t* starts
     cdef const Py_ssize_t* rows_of
+    cdef const double* u
     check_length("scores", scores.shape[0], shape.n_rows, "row")
     if direction is not None:
         check_length("direction", direction.shape[0], shape.n_rows, "row")
+    if shares is not None:
+        check_length("shares", shares.shape[0], shape.n_rows, "row")
     values_array, out_array = np.zeros(shape.n_lists), np.empty(shape.n_rows)
     cdef double[::1] values = values_array, out = out_array
     cdef char[::1] sorting = np.zeros(shape.n_lists, dtype=np.int8)
@@ -439,6 +462,9 @@ def hinge(
             n_levels = level_offsets[q + 1] - level_offsets[q]
             n = starts[n_levels] - starts[0]
             rows_of = &order[starts[0]]
+            u = NULL
+            if shares is not None and not all_one(&shares[starts[0]], n):
+                u = &shares[starts[0]]
             low = high = scores[rows_of[0]]
             for i in range(n):
                 s[i] = scores[rows_of[i]]
@@ -454,9 +480,9 @@ def hinge(
                 )
                 tree.n_leaves = (n_levels + FAN - 1) >> FAN_BITS
                 tree.n_nodes = n_nodes(n_levels)
-                value = sum_sorted(rows, v, tree, n, n_levels, width, g)
+                value = sum_sorted(rows, v, u, tree, n, n_levels, width, g)
             else:
-                value = visit_pairs(s, g, starts, n_levels, width)
+                value = visit_pairs(s, u, g, starts, n_levels, width)
             if value < 0.0:  # by rounding, where sums of squares cancel
                 value = 0.0
             # Comparisons take what is not a number for "no pair"; a sum does not.

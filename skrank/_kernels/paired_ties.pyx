@@ -373,7 +373,7 @@ cdef void visit_boxes(
 ) noexcept nogil:
     """Add the pairs of a list by boxes and by the parts these leave."""
     cdef Py_ssize_t level, part, first, i
-    if not boxes.visit(s, v, starts, n_levels, NULL, out):
+    if not boxes.visit(s, v, starts, n_levels, NULL, NULL, out):
         for i in range(starts[n_levels] - starts[0]):
             out[i] = NAN
         sums.value = sums.wins = sums.ties = NAN

@@ -8,14 +8,15 @@ list's scores and e = exp(s - m), a pair of a better row i and a worse row j has
 and a list's loss is one log of the product of its f, held as a fraction and a power of
 two. All terms are positive, so nothing cancels. Scores too far apart for x to be a
 number go pair by pair through exp(-|d|). Lists of very many pairs go by ``_boxes``,
-which leaves only small parts to be done pair by pair. See doc/math/losses.md, section
+which leaves only small parts to be done pair by pair. Where better rows weigh their
+pairs, each has a product of its own. See doc/math/losses.md, section
 "Pairs of rows".
 """
 
 from libc.math cimport NAN, exp, fabs, log1p
 
 from skrank._kernels._boxes cimport BoxedPairs, pairs_a_row
-from skrank._kernels._lists cimport Shape, check_length, shape_of_levels
+from skrank._kernels._lists cimport Shape, all_one, check_length, shape_of_levels
 from skrank._kernels._products cimport (
     STRIP,
     Product,
@@ -155,23 +156,26 @@ cdef double visit_list(
     const Py_ssize_t* starts,
     Py_ssize_t n_levels,
     const double* gains,  # NULL for pairs that weigh 1
+    const double* shares,  # of the better row in the weight of a pair; NULL for 1
     bint near,
     Product* product,
 ) noexcept nogil:
     """Add all pairs of a list to its value, and to its gradient or product."""
     cdef Py_ssize_t origin = starts[0], level, lower, upper, i, first, n
-    cdef double value = 0.0, far, weight = 1.0, total
+    cdef double value = 0.0, far, gap = 1.0, weight = 1.0, total
     for level in range(n_levels - 1):
         lower = level + 1
         while lower < n_levels:
             upper = n_levels
             if gains != NULL:
                 upper = lower + 1
-                weight = gains[level] - gains[lower]
+                weight = gap = gains[level] - gains[lower]
             first = starts[lower] - origin
             n = starts[upper] - starts[lower]
             far = 0.0
             for i in range(starts[level] - origin, starts[level + 1] - origin):
+                if shares != NULL:
+                    weight = gap * shares[i]
                 if v == NULL and near:
                     total = one_against(
                         1.0 / s[i], weight, s + first, out + first, n, product
@@ -189,11 +193,13 @@ cdef double visit_list(
                         s[i], weight, v[i], s + first, v + first, out + first, n
                     )
                 out[i] -= weight * total
-            if near and v == NULL and gains != NULL:
+                if near and v == NULL and shares != NULL:
+                    far += weight * take_log(product)
+            if near and v == NULL and shares == NULL and gains != NULL:
                 far = weight * take_log(product)
             value += far
             lower = upper
-    if near and v == NULL and gains == NULL:
+    if near and v == NULL and shares == NULL and gains == NULL:
         value = take_log(product)
     return value
 
@@ -204,6 +210,7 @@ def logistic(
     const Py_ssize_t[::1] level_starts not None,
     const Py_ssize_t[::1] level_offsets not None,
     const double[::1] level_gains,
+    const double[::1] shares,
     double most_pairs_a_row,
     const double[:] direction,
 ):
@@ -217,6 +224,9 @@ def logistic(
         As in :class:`skrank._data.lists.Levels`.
     level_gains : array of shape (n_levels,) or None
         A pair weighs the difference of the gains of its two levels; None: 1.
+    shares : array of shape (n_rows,) or None
+        By which the pairs of a better row are multiplied, at least 0, by place in
+        ``order``; None: 1.
     most_pairs_a_row : float
         Lists of more pairs a row are added up by boxes of scores.
     direction : array of shape (n_rows,) or None
@@ -236,6 +246,8 @@ def logistic(
         check_length("direction", direction.shape[0], shape.n_rows, "row")
     if level_gains is not None:
         check_length("level_gains", level_gains.shape[0], shape.n_levels, "level")
+    if shares is not None:
+        check_length("shares", shares.shape[0], shape.n_rows, "row")
     values_array, out_array = np.empty(shape.n_lists), np.empty(shape.n_rows)
     cdef double[::1] values = values_array, out = out_array
     cdef Py_ssize_t n_columns = 3 + (direction is not None) + (level_gains is not None)
@@ -246,6 +258,7 @@ def logistic(
     cdef double* v = NULL if direction is None else &scratch[3, 0]
     cdef double* row_gains = NULL if level_gains is None else &scratch[n_columns - 1, 0]
     cdef const double* gains = NULL
+    cdef const double* u
     cdef BoxedPairs boxes = boxes_for(
         shape, level_starts, level_offsets, direction is not None,
         level_gains is not None, most_pairs_a_row,
@@ -263,17 +276,20 @@ def logistic(
                     v[i] = direction[order[first + i]]
             if level_gains is not None:
                 gains = &level_gains[level]
+            u = NULL
+            if shares is not None and not all_one(&shares[first], n):
+                u = &shares[first]
             if boxes is not None and most_pairs_a_row < pairs_a_row(
                 &level_starts[level], level_offsets[q + 1] - level, False
             ):
                 values[q] = visit_boxes(
                     boxes, s, e, v, g, &level_starts[level],
-                    level_offsets[q + 1] - level, gains, row_gains,
+                    level_offsets[q + 1] - level, gains, row_gains, u,
                 )
             else:
                 values[q] = visit_part(
                     s, e, v, g, &level_starts[level], level_offsets[q + 1] - level,
-                    gains,
+                    gains, u,
                 )
             for i in range(n):
                 out[order[first + i]] = g[i]
@@ -312,13 +328,14 @@ cdef double visit_part(
     const Py_ssize_t* starts,
     Py_ssize_t n_levels,
     const double* gains,
+    const double* shares,
 ) noexcept nogil:
     """Add the pairs of some levels one by one; return their value."""
     cdef Product product
     cdef double reach = take_exponentials(s, starts[n_levels] - starts[0], e)
     open_product(&product, reach + log2())
     return visit_list(
-        e, v, out, starts, n_levels, gains, reach <= widest(), &product
+        e, v, out, starts, n_levels, gains, shares, reach <= widest(), &product
     )
 
 
@@ -332,6 +349,7 @@ cdef double visit_boxes(
     Py_ssize_t n_levels,
     const double* gains,
     double* row_gains,
+    const double* shares,
 ) noexcept nogil:
     """Add the pairs of a list by boxes and by the parts these leave."""
     cdef Py_ssize_t level, part, first, i, n = starts[n_levels] - starts[0]
@@ -340,7 +358,7 @@ cdef double visit_boxes(
         for level in range(n_levels):
             for i in range(starts[level] - starts[0], starts[level + 1] - starts[0]):
                 row_gains[i] = gains[level]
-    if not boxes.visit(s, v, starts, n_levels, row_gains, out):
+    if not boxes.visit(s, v, starts, n_levels, row_gains, shares, out):
         for i in range(n):
             out[i] = NAN
         return NAN
@@ -350,5 +368,6 @@ cdef double visit_boxes(
         value += visit_part(
             s + first, e, v if v == NULL else v + first, out + first, starts + level,
             boxes.leaves[part + 1] - level, gains if gains == NULL else gains + level,
+            shares if shares == NULL else shares + first,
         )
     return value + boxes.sums.value

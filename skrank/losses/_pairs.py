@@ -1,6 +1,8 @@
-"""Numbers of pairs of rows inside lists."""
+"""Pairs of rows inside lists: what they weigh, and how many there are."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,6 +10,22 @@ from skrank._data.lists import Floats, Indices, Levels, Lists
 
 # A list with more of them costs less by boxes of scores than pair by pair.
 MOST_PAIRS_A_ROW = 250.0
+
+
+class Pairs(NamedTuple):
+    """The pairs of each list: its levels, and what pairs weigh if not 1.
+
+    ``gains`` has one entry a level, of which the differences count; ``shares`` one a
+    place, of which that of the better row counts.
+    """
+
+    levels: Levels
+    gains: Floats | None = None
+    shares: Floats | None = None
+
+    def weighed(self, shares: Floats) -> Pairs:
+        """Return the pairs by shares of rows, in the order of the rows."""
+        return self._replace(shares=shares[self.levels.order])
 
 
 def n_different(levels: Levels, lists: Lists) -> Floats:

@@ -97,6 +97,21 @@ class Loss(BaseEstimator):
         """Return whatever depends on labels alone and is worth computing once."""
         raise NotImplementedError
 
+    def weigh_rows(self, prepared: Any, shares: Floats, lists: Lists) -> Any:
+        """Return what ``prepare`` returned, for rows that weigh differently.
+
+        ``shares`` (n_rows,) are weights of rows over the mean weight of their list. A
+        loss whose terms belong to single rows counts each term by its row's; the list
+        as a whole counts its mean weight in any case. By default weights that vary
+        inside a list are refused.
+        """
+        raise ValueError(
+            f"sample_weight varies inside lists, and {type(self).__name__} has no "
+            "terms that belong to single rows. Pass weights that are constant inside "
+            "each list, such as their means; or use RankNet, RankSVM, ListMLE or "
+            "ListNet, which take weights of rows."
+        )
+
     def value_and_gradient(
         self, scores: Floats, prepared: Any, lists: Lists, extra: Floats | None = None
     ) -> tuple[Floats, ...]:

@@ -220,6 +220,16 @@ class ListMLE(Loss):
         weights = self._weights(y, levels.order, starts, lists)
         return Stages(levels.order, starts, offsets, n_stages, weights)
 
+    def weigh_rows(self, prepared: Stages, shares: Floats, lists: Lists) -> Stages:
+        """Let each stage count the mean of its level's shares."""
+        starts = prepared.level_starts
+        sizes = np.diff(starts)
+        means = np.add.reduceat(shares[prepared.order], starts[:-1]) / sizes
+        weights = np.repeat(means, sizes)
+        if prepared.weights is not None:
+            weights *= prepared.weights
+        return prepared._replace(weights=weights)
+
     def _weights(
         self, y: Floats, order: Indices, starts: Indices, lists: Lists
     ) -> Floats | None:

@@ -82,6 +82,16 @@ class ListNet(Loss):
         probabilities = gain / lists.expand(np.where(some, total, 1.0))
         return Target(probabilities, some.astype(np.float64), bool(some.all()))
 
+    def weigh_rows(self, prepared: Target, shares: Floats, lists: Lists) -> Target:
+        """Let each row's part of the target count its share, the whole still 1."""
+        varies = lists.max(shares) > lists.min(shares)
+        probabilities = prepared.probabilities * shares
+        total = lists.sum(probabilities)
+        some = np.where(varies, total > 0, prepared.total > 0)
+        # Targets that no weight changes keep their bits.
+        probabilities /= lists.expand(np.where(varies & some, total, 1.0))
+        return Target(probabilities, some.astype(np.float64), bool(some.all()))
+
     def value_and_gradient(
         self, scores: Floats, prepared: Target, lists: Lists
     ) -> tuple[Floats, Floats]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from skrank._data.checks import check_choice
@@ -11,15 +9,8 @@ from skrank._data.lists import Floats, Levels, Lists
 from skrank._kernels.pairwise import logistic
 from skrank.losses import _pairs
 from skrank.losses._gains import relative_gains
-from skrank.losses._pairs import n_different
+from skrank.losses._pairs import Pairs, n_different
 from skrank.losses.base import Loss
-
-
-class Pairs(NamedTuple):
-    """The pairs of each list: its levels, and the gain of each level if pairs weigh."""
-
-    levels: Levels
-    gains: Floats | None
 
 
 class RankNet(Loss):
@@ -73,12 +64,16 @@ class RankNet(Loss):
         """Return the levels of each list, and their gains over the ideal DCG."""
         levels = Levels(y, lists)
         if self.pair_weight is None:
-            return Pairs(levels, None)
+            return Pairs(levels)
         gain = relative_gains(y, lists)[levels.order]
         rank = np.arange(1, lists.n_rows + 1) - lists.expand(lists.starts)
         ideal = lists.sum(gain / np.log2(1.0 + rank))
         gain /= lists.expand(np.where(ideal > 0, ideal, 1.0))
         return Pairs(levels, gain[levels.starts[:-1]])
+
+    def weigh_rows(self, prepared: Pairs, shares: Floats, lists: Lists) -> Pairs:
+        """Let each pair count the share of its better row."""
+        return prepared.weighed(shares)
 
     def value_and_gradient(
         self, scores: Floats, prepared: Pairs, lists: Lists
@@ -109,13 +104,14 @@ def _visit_pairs(
     scores: Floats, pairs: Pairs, direction: Floats | None
 ) -> tuple[Floats, Floats]:
     """Return values and gradient, or with a direction the product with it."""
-    levels, gains = pairs
+    levels, gains, shares = pairs
     return logistic(
         scores,
         levels.order,
         levels.starts,
         levels.offsets,
         gains,
+        shares,
         _pairs.MOST_PAIRS_A_ROW,
         direction,
     )

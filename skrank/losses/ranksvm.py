@@ -7,7 +7,7 @@ import numpy as np
 from skrank._data.checks import check_choice
 from skrank._data.lists import Floats, Levels, Lists
 from skrank._kernels.hinge import hinge
-from skrank.losses._pairs import n_different
+from skrank.losses._pairs import Pairs, n_different
 from skrank.losses.base import Loss
 
 MOST_PAIRS_A_ROW = 48.0  # a list with more of them costs less sorted
@@ -55,12 +55,16 @@ class RankSVM(Loss):
         check_choice(self.hinge, "hinge", ("squared", "linear"))
         return y
 
-    def prepare(self, y: Floats, lists: Lists) -> Levels:
+    def prepare(self, y: Floats, lists: Lists) -> Pairs:
         """Return the levels of each list."""
-        return Levels(y, lists)
+        return Pairs(Levels(y, lists))
+
+    def weigh_rows(self, prepared: Pairs, shares: Floats, lists: Lists) -> Pairs:
+        """Let each pair count the share of its better row."""
+        return prepared.weighed(shares)
 
     def value_and_gradient(
-        self, scores: Floats, prepared: Levels, lists: Lists
+        self, scores: Floats, prepared: Pairs, lists: Lists
     ) -> tuple[Floats, Floats]:
         """Return values (n_lists,) and the gradient in the scores (n_rows,).
 
@@ -71,12 +75,12 @@ class RankSVM(Loss):
         values, gradient = _visit_pairs(scores, prepared, np.inf)
         return 2.0 * values, 2.0 * gradient
 
-    def n_terms(self, prepared: Levels, lists: Lists) -> Floats:
+    def n_terms(self, prepared: Pairs, lists: Lists) -> Floats:
         """Return the number of pairs with different labels in each list."""
-        return n_different(prepared, lists)
+        return n_different(prepared.levels, lists)
 
     def hessian_product(
-        self, scores: Floats, prepared: Levels, lists: Lists, direction: Floats
+        self, scores: Floats, prepared: Pairs, lists: Lists, direction: Floats
     ) -> Floats:
         """Return the exact second derivative in the scores times a direction.
 
@@ -105,13 +109,13 @@ class _RoundedHinge(RankSVM):
         return y
 
     def value_and_gradient(
-        self, scores: Floats, prepared: Levels, lists: Lists
+        self, scores: Floats, prepared: Pairs, lists: Lists
     ) -> tuple[Floats, Floats]:
         values, gradient = _visit_pairs(scores, prepared, self.width)
         return values / self.width, gradient / self.width
 
     def curvature_weights(
-        self, scores: Floats, prepared: Levels, lists: Lists
+        self, scores: Floats, prepared: Pairs, lists: Lists
     ) -> Floats:
         """Return those of a width of 1, in which there are pairs enough to tell."""
         wide = _RoundedHinge(1.0)
@@ -123,16 +127,18 @@ class _RoundedHinge(RankSVM):
 
 def _visit_pairs(
     scores: Floats,
-    levels: Levels,
+    pairs: Pairs,
     width: float,
     direction: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Return values and gradient, or with a direction the product with it."""
+    levels = pairs.levels
     return hinge(
         scores,
         levels.order,
         levels.starts,
         levels.offsets,
+        pairs.shares,
         width,
         MOST_PAIRS_A_ROW,
         direction,

@@ -66,6 +66,7 @@ CALLS = {
     ),
     "pairwise.logistic": levels(
         level_gains=np.arange(float(LEVELS.n_levels.sum()))[::-1].copy(),
+        shares=np.linspace(0.0, 2.0, LISTS.n_rows),
         most_pairs_a_row=250.0,
         direction=DIRECTION,
     ),
@@ -77,7 +78,12 @@ CALLS = {
         most_pairs_a_row=250.0,
         direction=DIRECTION,
     ),
-    "hinge.hinge": levels(width=np.inf, most_pairs_a_row=1.0, direction=DIRECTION),
+    "hinge.hinge": levels(
+        shares=np.linspace(0.0, 2.0, LISTS.n_rows),
+        width=np.inf,
+        most_pairs_a_row=1.0,
+        direction=DIRECTION,
+    ),
     "quadratic.margin_squares": levels(margin=1.0),
     "subsets_arithmetic.arithmetic": levels(direction=DIRECTION),
     "subsets_geometric.geometric": levels(
@@ -245,7 +251,7 @@ def test_an_array_of_another_length_is_refused(call, name, change):
 
 @pytest.mark.parametrize("call", CALLS)
 def test_none_is_no_array(call):
-    optional = {"weights", "direction", "level_gains", "X", "following"}
+    optional = {"weights", "direction", "level_gains", "shares", "X", "following"}
     for name, argument in CALLS[call].items():
         if isinstance(argument, np.ndarray) and name not in optional:
             with pytest.raises(
