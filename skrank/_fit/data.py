@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._data.checks import finite_column
 from skrank._data.features import validate_features
-from skrank._data.grouping import Grouping, group_rows, list_weights, split_weights
+from skrank._data.grouping import Grouping, group_rows
 from skrank._data.groups import find_groups
 from skrank._data.lists import Floats, Indices, Lists
+from skrank._data.weights import split_weights
 from skrank._fit.blocks import is_memory_mapped, linear_scores
 
 
@@ -134,10 +135,13 @@ def check_data(
     groups = find_groups(y, groups, f"{type(ranker).__name__}.{method}")
     X, y = validate_features(ranker, X, y, reset=reset)
     grouping = group_rows(groups, len(y))
-    if reset:
-        weights, shares = split_weights(sample_weight, grouping)
-    else:
-        weights, shares = list_weights(sample_weight, grouping), None
+    weights, shares = split_weights(sample_weight, grouping)
+    if shares is not None and not reset:
+        raise ValueError(
+            f"{type(ranker).__name__}.{method}: sample_weight varies inside lists. A "
+            "fit with such weights maximises no likelihood, so that nothing can be "
+            "told of one; pass weights that are constant inside each list, or none."
+        )
     labels = grouping.gather(finite_column(y, "y"))
     return FitData(
         X,

@@ -1,7 +1,13 @@
 """Sums over pairs of rows, by halves of the labels and boxes of scores."""
 
+from libc.math cimport floor
+
 from skrank._kernels._pair_models cimport Model, Sums
 from skrank._kernels._products cimport Product
+
+
+cdef enum:
+    CELL = 128  # width, of which exp is a number
 
 
 cdef struct Tables:  # a matrix for each offset of two boxes, from ``first`` on
@@ -142,6 +148,25 @@ cdef class BoxedPairs:
     cdef void finish(self, Side* side, double sign) noexcept nogil
 
 
-cdef double pairs_a_row(
+cdef inline double pairs_a_row(
     const Py_ssize_t* starts, Py_ssize_t n_levels, bint tied
-) noexcept nogil
+) noexcept nogil:
+    """Return the number of pairs of some levels over that of their rows."""
+    cdef double n = starts[n_levels] - starts[0], total = n * n, size
+    cdef Py_ssize_t level
+    if tied:
+        return 0.5 * (n - 1.0)
+    for level in range(n_levels):
+        size = starts[level + 1] - starts[level]
+        total -= size * size
+    return 0.5 * total / n
+
+
+cdef inline double centre_of(double score) noexcept nogil:
+    """Return the centre of the box of a score, an odd whole number."""
+    return 2.0 * floor(0.5 * score) + 1.0
+
+
+cdef inline double cell_of(double score) noexcept nogil:
+    """Return the centre of the cell of a score, which holds whole boxes."""
+    return CELL * (floor(score / <double> CELL) + 0.5)

@@ -24,7 +24,7 @@ itself. See doc/math/losses.md, section "Pairs by boxes".
 
 import numpy as np
 
-from libc.math cimport exp, floor, log
+from libc.math cimport exp, log
 
 from skrank._kernels._chebyshev cimport N_TERMS, add_moments, apply, bilinear
 from skrank._kernels._chebyshev cimport evaluate, series
@@ -45,23 +45,8 @@ cdef enum:
     FEWEST = 4  # rows of a box that has moments
     MANY_PAIRS = 250  # of two boxes: from here on moments are cheaper
     EXPENSIVE_PAIRS_A_ROW = 16  # up to which all pairs are cheaper if each needs exp
-cdef double CELL = 128.0  # width, of which exp is a number
 
 kept = {}  # the tables of RankNet, which has no parameter
-
-
-cdef double pairs_a_row(
-    const Py_ssize_t* starts, Py_ssize_t n_levels, bint tied
-) noexcept nogil:
-    """Return the number of pairs of some levels over that of their rows."""
-    cdef double n = starts[n_levels] - starts[0], total = n * n, size
-    cdef Py_ssize_t level
-    if tied:
-        return 0.5 * (n - 1.0)
-    for level in range(n_levels):
-        size = starts[level + 1] - starts[level]
-        total -= size * size
-    return 0.5 * total / n
 
 
 cdef class BoxedPairs:
@@ -607,13 +592,3 @@ cdef class BoxedPairs:
         for i in range(side.n):
             total = side.m[i] * side.total[i] if side.multiplied else side.total[i]
             self.out[side.rows[i]] += sign * total
-
-
-cdef inline double centre_of(double score) noexcept nogil:
-    """Return the centre of the box of a score, an odd whole number."""
-    return 2.0 * floor(0.5 * score) + 1.0
-
-
-cdef inline double cell_of(double score) noexcept nogil:
-    """Return the centre of the cell of a score, which holds whole boxes."""
-    return CELL * (floor(score / CELL) + 0.5)

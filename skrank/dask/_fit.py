@@ -75,7 +75,8 @@ def fit(
     features : list of str, default=None
         Columns of features; None takes all others.
     weight : str, default=None
-        Column of weights, constant inside a list; None counts lists alike.
+        Column of weights of rows, as in ``fit`` on one machine; None counts lists
+        alike.
     client : distributed.Client, default=None
         The cluster; None takes the current one.
     shuffle : {"auto", True, False}, default="auto"

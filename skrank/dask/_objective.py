@@ -236,7 +236,9 @@ def make_shard(
     """
     assert part.lists is not None
     labels = part.y if y is None else y
-    data = FitData(part.X, labels, part.lists, weights=weights, constant=constant)
+    data = FitData(
+        part.X, labels, part.lists, weights, constant=constant, shares=part.shares
+    )
     shard = LinearObjective(data, loss, alpha=0.0, normalize=normalize)
     shard.extra_start = extra_start
     return shard

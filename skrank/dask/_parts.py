@@ -10,8 +10,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from skrank._data.checks import finite_column
-from skrank._data.grouping import Grouping, group_rows, list_weights
+from skrank._data.grouping import Grouping, group_rows
 from skrank._data.lists import Floats, Lists
+from skrank._data.weights import split_weights
 from skrank._fit.features import constant_features
 from skrank.dask._sources import RawPart
 
@@ -27,11 +28,14 @@ class Part(NamedTuple):
         Labels.
     lists : Lists or None
         The lists; None where there are no rows.
+    shares : ndarray of shape (n_rows,) or None
+        Weight of each row over the mean of its list, where weights vary inside one.
     """
 
     X: Any
     y: Floats
     lists: Lists | None
+    shares: Floats | None = None
 
 
 class Facts(NamedTuple):
@@ -89,7 +93,7 @@ def load(raw: RawPart) -> tuple[Part, Facts]:
         raise ValueError(
             f"X has {X.shape[0]} rows and y has {len(y)}; it needs one label per row."
         )
-    weights = list_weights(raw.weights, grouping) if raw.weights is not None else None
+    weights, shares = split_weights(raw.weights, grouping)
     lists, rows = grouping.lists, grouping.rows
     X, y = X if rows is None else X[rows], grouping.gather(y)
     numbers = grouping.gather(numbers)
@@ -108,7 +112,7 @@ def load(raw: RawPart) -> tuple[Part, Facts]:
         constant=constant_features(X, lists),
         dtype=str(X.dtype),
     )
-    return Part(X, y, lists), facts
+    return Part(X, y, lists, shares), facts
 
 
 def _in_file_order(raw: RawPart, n_rows: int) -> tuple[Grouping, NDArray]:

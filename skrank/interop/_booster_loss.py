@@ -11,6 +11,7 @@ from skrank._data.checks import check_choice, finite_column
 from skrank._data.grouping import Grouping, group_rows
 from skrank._data.groups import takes_groups
 from skrank._data.lists import Floats, Lists
+from skrank._data.weights import split_weights
 from skrank.interop._sizes import groups_from_sizes
 from skrank.losses import Loss
 
@@ -25,6 +26,16 @@ class Prepared(NamedTuple):
     sizes: Any
     grouping: Grouping
     labels: Any
+
+    def weighed(self, loss: Loss, weight: Any) -> tuple[Prepared, Floats]:
+        """Return what counts the weights of rows, and the weight of each row's list."""
+        weights, shares = split_weights(weight, self.grouping)
+        assert weights is not None
+        lists, prepared = self.grouping.lists, self
+        if shares is not None:
+            labels = loss.weigh_rows(self.labels, shares, lists)
+            prepared = self._replace(labels=labels)
+        return prepared, self.grouping.scatter(lists.expand(weights))
 
 
 @takes_groups
@@ -137,10 +148,11 @@ class LightGBMObjective:
         ):
             grouping = group_rows(groups_from_sizes(sizes), len(labels))
             known = self._prepared = _prepare(self.loss, labels, grouping, sizes)
+        if weight is None:
+            return _derivatives(self.loss, known, np.asarray(scores))
+        known, weight = known.weighed(self.loss, weight)
         gradient, curvature = _derivatives(self.loss, known, np.asarray(scores))
-        if weight is not None:
-            gradient, curvature = gradient * weight, curvature * weight
-        return gradient, curvature
+        return gradient * weight, curvature * weight
 
 
 class XGBoostObjective:
@@ -161,11 +173,12 @@ class XGBoostObjective:
                 f"the objective was made for {n_rows} rows and got {len(column)} "
                 "scores: make one for this DMatrix."
             )
-        gradient, curvature = _derivatives(self.loss, self._prepared, column)
         weights = None if data is None else data.get_weight()
-        if weights is not None and len(weights) == n_rows:
-            gradient, curvature = gradient * weights, curvature * weights
-        return gradient, curvature
+        if weights is None or len(weights) != n_rows:
+            return _derivatives(self.loss, self._prepared, column)
+        known, weights = self._prepared.weighed(self.loss, weights)
+        gradient, curvature = _derivatives(self.loss, known, column)
+        return gradient * weights, curvature * weights
 
 
 def _prepare(loss: Loss, y: Floats, grouping: Grouping, sizes: Any) -> Prepared:

@@ -20,10 +20,11 @@ from sklearn.utils.validation import (
 )
 
 from skrank._data.checks import finite_column
-from skrank._data.grouping import Grouping, group_rows, list_weights
+from skrank._data.grouping import Grouping, group_rows
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Lists
 from skrank._data.parameters import checks_parameters
+from skrank._data.weights import list_weights
 from skrank.base import RankerMixin
 from skrank.interop._booster_libraries import Part, adapter_of
 

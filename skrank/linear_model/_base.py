@@ -129,7 +129,10 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
             Label of each row's list: integers, strings or other hashable values, in
             any order.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weight of each row's list, constant inside a list.
+            Weight of each row. Constant inside a list it is the weight of the list.
+            RankNet, RankSVM, ListMLE and ListNet also take weights that vary, such as
+            click propensities: the list counts their mean, and the terms of each row
+            its weight over that, as the loss says. They do not repeat rows.
 
         Returns
         -------
@@ -142,8 +145,9 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
             If groups are missing, differ from the index of ``y``, have another
             length than ``X`` or miss values; if ``X`` or ``y`` hold NaN, infinity or
             masked entries; if ``y`` holds strings or integers beyond 2**53;
-            if ``sample_weight`` varies inside a list; if ``bounds`` are no numbers,
-            name unknown columns or leave no room.
+            if ``sample_weight`` varies inside a list and the loss takes no such
+            weights; if ``bounds`` are no numbers, name unknown columns or leave no
+            room.
 
         Warns
         -----

@@ -16,10 +16,11 @@ from skrank._data.checks import (
     finite_column,
     is_number,
 )
-from skrank._data.grouping import Grouping, group_rows, list_weights
+from skrank._data.grouping import Grouping, group_rows
 from skrank._data.groups import find_groups
 from skrank._data.lists import Floats
 from skrank._data.warnings import warn
+from skrank._data.weights import list_weights
 from skrank._kernels.metrics import TIES
 from skrank.metrics._conventions import Rule
 

@@ -145,8 +145,8 @@ class RankerCV(RankerMixin, BaseEstimator):
         groups : array-like of shape (n_rows,), default=None
             Label of each row's list.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weight of each row's list, constant inside a list; counts in fits, and in
-            scores where the metric takes weights.
+            Weight of each row, in fits as in ``fit`` of the ranker; scores, where the
+            metric takes weights, count each list by the mean weight of its rows.
 
         Returns
         -------
@@ -173,7 +173,9 @@ class RankerCV(RankerMixin, BaseEstimator):
         rows = Ranked(data.X, data.scatter(data.y), np.asarray(labels))
         folds = whole_folds(self.cv, rows, name)
         scorer = _scorer(self.scoring)
-        weight = None if sample_weight is None else np.asarray(sample_weight)
+        weight = None
+        if data.weights is not None:  # metrics know weights of lists alone
+            weight = data.scatter(data.lists.expand(data.weights))
         settings = sklearn.get_config()
 
         def fitted(fold: Fold) -> tuple[list, list[float]]:

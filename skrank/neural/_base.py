@@ -18,10 +18,11 @@ from torch import nn
 
 from skrank._data.checks import Integers, finite_column
 from skrank._data.features import validate_features
-from skrank._data.grouping import group_rows, list_weights
+from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats, Indices, Lists
 from skrank._data.rollback import keeps_old_state
+from skrank._data.weights import list_weights
 from skrank.base import RankerMixin
 from skrank.neural._batches import MOST_ROWS, Batch, bounded_parts
 from skrank.neural._callbacks import (

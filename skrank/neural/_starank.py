@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._data.checks import check_choice, check_count, finite_column
-from skrank._data.grouping import list_weights
 from skrank._data.groups import find_groups, takes_groups
+from skrank._data.weights import list_weights
 from skrank.metrics import PositionBased, UserBrowsing
 from skrank.neural._arrangements import (
     decoders_of,

@@ -19,7 +19,7 @@ from scipy import sparse
 
 import skrank
 from skrank import with_groups
-from skrank._data.grouping import group_rows, list_weights
+from skrank._data.grouping import group_rows
 from skrank._data.groups import (
     find_groups,
     groups_on_index,
@@ -27,6 +27,7 @@ from skrank._data.groups import (
     missing_groups_message,
     takes_groups,
 )
+from skrank._data.weights import list_weights
 
 
 def as_sets(groups, n_rows=None):

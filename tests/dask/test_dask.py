@@ -215,6 +215,19 @@ def test_weights_and_a_penalty_by_rule_are_those_of_one_machine(client):
     np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-7)
 
 
+def test_weights_of_rows_are_those_of_one_machine(client):
+    frame = table()
+    frame = frame.assign(weight=np.arange(len(frame)) % 5 / 2.0)
+    ranker = RankNetRanker(**EXACT)
+    there = skrank.dask.fit(ranker, on_dask(frame), weight="weight", **NAMED)
+    here = ranker.fit(
+        frame[FEATURES], frame.label, frame.group, sample_weight=frame.weight
+    )
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-7)
+    with pytest.raises(ValueError, match=r"PMOP has no terms that belong to single"):
+        skrank.dask.fit(PMOPRanker(), on_dask(frame), weight="weight", **NAMED)
+
+
 def test_a_list_in_two_partitions_is_named_where_it_cannot_be_moved(client):
     frame = table(shuffled=False)
     with pytest.raises(ValueError, match=r"list 'q\d+' has rows in partitions 0 and 1"):

@@ -1,11 +1,13 @@
 """Losses as objectives of boosters: derivatives, and that boosters learn by them."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
+from skrank import Lists
 from skrank.datasets import make_ranking
 from skrank.interop import BoosterRanker, make_booster_objective
 from skrank.losses import PMOP, Davidson, ListMLE, ListNet, Loss, RankNet, RankSVM
@@ -87,6 +89,29 @@ def test_lightgbm_and_xgboost_conventions_agree():
     plain = by_sizes(y[order], scores[order], None, sizes)
     np.testing.assert_array_equal(weighted[0], weight * plain[0])
     np.testing.assert_array_equal(weighted[1], weight * plain[1])
+
+
+@pytest.mark.parametrize("loss", [RankNet("gain"), ListNet()])
+def test_weights_of_rows_count_as_in_the_loss(loss):
+    _, y, groups = data()
+    order = np.argsort(groups, kind="stable")
+    lists = Lists(np.bincount(groups))
+    rng = np.random.default_rng(1)
+    scores, weight = rng.normal(size=len(y)), rng.uniform(0.0, 3.0, len(y))
+    means = lists.expand(lists.sum(weight) / lists.sizes)
+    prepared = loss.weigh_rows(loss.prepare(y[order], lists), weight / means, lists)
+    expected = means * loss.value_and_gradient(scores, prepared, lists)[1]
+    objective = make_booster_objective(loss, library="lightgbm")
+    found = objective(y[order], scores, weight, lists.sizes)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-12, atol=1e-14)
+    matrix = SimpleNamespace(get_weight=lambda: weight)
+    by_rows = make_booster_objective(loss, y[order], groups[order], library="xgboost")
+    for one, other in zip(by_rows(scores, matrix), found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+    with pytest.raises(ValueError, match="PMOP has no terms that belong to single"):
+        make_booster_objective(PMOP(), library="lightgbm")(
+            y[order], scores, weight, lists.sizes
+        )
 
 
 def test_other_labels_of_the_same_sizes_are_prepared_anew():
