@@ -18,8 +18,9 @@ Boxes so far apart that F is a line or 0, to 1e-17, need sums of scores alone.
 
 Weights of pairs g_i - g_j are (g_i - g_m) + (g_m - g_j), g_m being the gain at the
 split: two sets of moments, and no digit is lost. Products with a direction have one set
-more. What multiplies all pairs of a better row multiplies its moments. Tied pairs are half of all ordered pairs of a level, less those of a row with
-itself. See doc/math/losses.md, section "Pairs by boxes".
+more. What multiplies all pairs of a better row multiplies its moments. Tied pairs are
+half of all ordered pairs of a level, less those of a row with itself. See
+doc/math/losses.md, section "Pairs by boxes".
 """
 
 import numpy as np
