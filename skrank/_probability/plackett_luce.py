@@ -222,11 +222,8 @@ def top_k_probabilities(
     levels = Levels(scores, lists)
     at = np.minimum(lists.starts + k, lists.offsets[1:]) - 1
     pivots = scores[levels.order[at]]
-    # The time of the k-th arrival varies by 1 / sqrt(k), that of one row by 1.
-    step = min(0.2, 0.55 / np.sqrt(k))
-    counts = np.maximum(np.minimum(k, lists.sizes - k), 0)
-    too_long = lists.sizes * counts * n_nodes(lists.sizes.max(), step) > EXACT_WORK
-    steps = np.where(too_long, 0.0, step)
+    too_long = which_too_long(lists, k)
+    steps = np.where(too_long, 0.0, _step(k))
     probability = among_first(scores, lists.offsets, pivots, steps, k)
     np.clip(probability, 0.0, 1.0, out=probability)
     for q in np.flatnonzero(too_long):
@@ -237,6 +234,21 @@ def top_k_probabilities(
         shrunk = (n_first + 1.0) / (n_samples + 2.0)
         standard_error[rows] = np.sqrt(shrunk * (1.0 - shrunk) / n_samples)
     return TopKProba(probability, standard_error)
+
+
+def which_too_long(lists: Lists, k: int) -> NDArray[np.bool_]:
+    """Return which lists take too much work to have exact probabilities, (n_lists,)."""
+    counts = np.maximum(np.minimum(k, lists.sizes - k), 0)
+    work = lists.sizes * counts * n_nodes(lists.sizes.max(), _step(k))
+    return (work > EXACT_WORK) & (k > 1)
+
+
+def _step(k: int) -> float:
+    """Return the step of the quadrature.
+
+    The time of the k-th arrival varies by 1 / sqrt(k), that of one row by 1.
+    """
+    return float(min(0.2, 0.55 / np.sqrt(k)))
 
 
 def _count_first(

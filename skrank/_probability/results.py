@@ -129,6 +129,74 @@ class TopKProba(ProbaTable, _TopKProba):
     """
 
 
+class _TopKIntervals(NamedTuple):
+    probability: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+
+
+class TopKIntervals(ProbaTable, _TopKIntervals):
+    """Probability of each row to be among the first k, with its confidence interval.
+
+    Attributes
+    ----------
+    probability : ndarray of shape (n_rows,)
+        As ``top_k_proba`` gives it.
+    standard_error : ndarray of shape (n_rows,)
+        Of the probability, because coefficients are estimates; NaN where that of a
+        coefficient in question is not known.
+    low, high : ndarray of shape (n_rows,)
+        Ends of the interval, between 0 and 1.
+
+    Examples
+    --------
+    >>> from skrank import ListMLERanker
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.inspection import summarize, top_k_intervals
+    >>> X, y, groups = make_ranking(60, n_features=2, n_informative=2, random_state=0)
+    >>> ranker = ListMLERanker(alpha=0).fit(X, y, groups)
+    >>> summary = summarize(ranker, X, y, groups)
+    >>> first = top_k_intervals(ranker, summary, X, groups)
+    >>> bool((first.low < first.probability).all())
+    True
+    """
+
+
+class _PairIntervals(NamedTuple):
+    win: Floats
+    win_low: Floats
+    win_high: Floats
+    tie: Floats
+    tie_low: Floats
+    tie_high: Floats
+
+
+class PairIntervals(ProbaTable, _PairIntervals):
+    """Probability that the first of two rows wins, and that they tie, with intervals.
+
+    Attributes
+    ----------
+    win, tie : ndarray of shape (n_pairs,)
+        As ``pairwise_proba`` gives them.
+    win_low, win_high, tie_low, tie_high : ndarray of shape (n_pairs,)
+        Ends of the intervals, between 0 and 1; NaN where the error of a coefficient in
+        question is not known.
+
+    Examples
+    --------
+    >>> from skrank import RankNetRanker
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.inspection import pairwise_intervals, summarize
+    >>> X, y, groups = make_ranking(60, n_features=2, n_informative=2, random_state=0)
+    >>> ranker = RankNetRanker(alpha=0).fit(X, y, groups)
+    >>> summary = summarize(ranker, X, y, groups)
+    >>> pairs = pairwise_intervals(ranker, summary, X[:5], X[5:10])
+    >>> bool((pairs.win_low < pairs.win).all())
+    True
+    """
+
+
 class _ExpectedLevel(NamedTuple):
     value: Floats
     standard_error: Floats

@@ -9,7 +9,9 @@ from skrank._probability.quasi import quasi_standard_errors
 from skrank._probability.results import (
     ExpectedLevel,
     ListPairProba,
+    PairIntervals,
     PairProba,
+    TopKIntervals,
     TopKProba,
 )
 from skrank.inspection._calibration_display import RankCalibrationDisplay
@@ -24,6 +26,13 @@ from skrank.inspection._metric_display import MetricAtKDisplay
 from skrank.inspection._nested_tests import likelihood_ratio_test, wald_test
 from skrank.inspection._pair_explanation import PairExplanation
 from skrank.inspection._path_display import RegularizationPathDisplay
+from skrank.inspection._proba import (
+    pairwise_intervals,
+    pairwise_proba,
+    stage_proba,
+    top_k_intervals,
+    top_k_proba,
+)
 from skrank.inspection._stage_display import StageProbaDisplay
 from skrank.inspection._summarize import summarize
 
@@ -33,6 +42,11 @@ __all__ = [
     "explain_scores",
     "likelihood_ratio_test",
     "wald_test",
+    "pairwise_proba",
+    "stage_proba",
+    "top_k_proba",
+    "pairwise_intervals",
+    "top_k_intervals",
     "quasi_standard_errors",
     "CoefficientDisplay",
     "ContributionDisplay",
@@ -49,7 +63,9 @@ __all__ = [
     "ListsDescription",
     "NestedTest",
     "PairExplanation",
+    "PairIntervals",
     "PairProba",
     "ScoreExplanation",
+    "TopKIntervals",
     "TopKProba",
 ]

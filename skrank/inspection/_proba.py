@@ -1,0 +1,347 @@
+"""Probabilities of pipelines and searches in one call, and intervals around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skrank._data.checks import check_count
+from skrank._data.groups import find_groups, takes_groups
+from skrank._data.warnings import warn
+from skrank._probability.fit_summary import FitSummary
+from skrank._probability.intervals import pair_intervals
+from skrank._probability.intervals import top_k_intervals as intervals_of_first
+from skrank._probability.restraints import RIDGE
+from skrank._probability.results import (
+    ListPairProba,
+    PairIntervals,
+    PairProba,
+    TopKIntervals,
+    TopKProba,
+)
+from skrank.inspection._models import transformed
+
+
+@takes_groups
+def top_k_proba(
+    estimator: Any, X: Any, groups: Any = None, k: int = 1, **options: Any
+) -> TopKProba:
+    """Return the probability of each row to be among the first k of its list.
+
+    As ``top_k_proba`` of the ranker, also for a pipeline: the steps before the ranker
+    transform ``X``, and groups go to those that ask for them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted ranker that has ``top_k_proba``, a pipeline that ends in one, or a
+        fitted search over such.
+    X : {array-like, sparse matrix, dataframe} of shape (n_rows, n_features)
+        Features of whole lists, as the estimator takes them.
+    groups : array-like of shape (n_rows,), default=None
+        One group label a row; None takes the index level "groups" of ``X``.
+    k : int, default=1
+        How many rows count as first: 1 asks who comes first.
+    **options
+        Handed on: ``n_samples``, ``random_state``.
+
+    Returns
+    -------
+    proba : TopKProba
+        ``to_frame()`` has the index of ``X`` and the groups.
+
+    Raises
+    ------
+    TypeError
+        If the ranker has no ``top_k_proba``.
+    ValueError
+        As ``top_k_proba`` of the ranker.
+
+    See Also
+    --------
+    top_k_intervals : The same with confidence intervals.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skrank import ListMLERanker
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.inspection import top_k_proba
+    >>> X, y, groups = make_ranking(20, random_state=0)
+    >>> pipeline = make_pipeline(StandardScaler(), ListMLERanker())
+    >>> pipeline = pipeline.fit(X, y, listmleranker__groups=groups)
+    >>> proba = top_k_proba(pipeline, X, groups, k=3)
+    >>> float(proba.probability[groups == groups[0]].sum().round(9))
+    3.0
+    """
+    groups = find_groups(X, groups, "top_k_proba")
+    model, features = _asked(estimator, X, groups, "top_k_proba")
+    proba = model.top_k_proba(features, groups, k, **options)
+    return proba.labelled(X, **proba._labels)
+
+
+@takes_groups
+def stage_proba(
+    estimator: Any, X: Any, y: Any, groups: Any = None, **options: Any
+) -> Any:
+    """Return the probability of each row's pick, at the stage when it was picked.
+
+    As ``stage_proba`` of the ranker, also for a pipeline.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted ranker that has ``stage_proba``, a pipeline that ends in one, or a
+        fitted search over such.
+    X, y, groups : array-like
+        Features, labels and groups of whole lists, as the estimator takes them.
+    **options
+        Handed on: ``full``.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_rows,) or list of ndarray
+        As the ranker returns them.
+
+    Raises
+    ------
+    TypeError
+        If the ranker has no ``stage_proba``.
+    ValueError
+        As ``stage_proba`` of the ranker.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skrank import ListMLERanker
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.inspection import stage_proba
+    >>> X, y, groups = make_ranking(20, random_state=0)
+    >>> pipeline = make_pipeline(StandardScaler(), ListMLERanker())
+    >>> pipeline = pipeline.fit(X, y, listmleranker__groups=groups)
+    >>> stage_proba(pipeline, X, y, groups).shape == y.shape
+    True
+    """
+    groups = find_groups(y, groups, "stage_proba")
+    model, features = _asked(estimator, X, groups, "stage_proba")
+    return model.stage_proba(features, np.asanyarray(y), groups, **options)
+
+
+@takes_groups
+def pairwise_proba(
+    estimator: Any, X_a: Any, X_b: Any = None, *, groups: Any = None, **options: Any
+) -> PairProba | ListPairProba:
+    """Return the probability that rows beat other rows.
+
+    As ``pairwise_proba`` of the ranker, also for a pipeline.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted ranker that has ``pairwise_proba``, a pipeline that ends in one, or a
+        fitted search over such.
+    X_a, X_b : {array-like, sparse matrix, dataframe} of shape (n_pairs, n_features)
+        Features of the first and of the second row of each pair, as the estimator
+        takes them. Models of partitions, such as ``PMOPRanker``, take whole lists:
+        ``X_a`` alone, with ``groups``.
+    groups : array-like of shape (n_rows,), default=None
+        Group labels of whole lists, for models of partitions.
+    **options
+        Handed on to models of partitions: ``n_samples``, ``random_state``.
+
+    Returns
+    -------
+    proba : PairProba or ListPairProba
+        ``to_frame()`` has the index of ``X_a``.
+
+    Raises
+    ------
+    TypeError
+        If the ranker has no ``pairwise_proba``, or steps need groups of pairs.
+    ValueError
+        As ``pairwise_proba`` of the ranker.
+
+    See Also
+    --------
+    pairwise_intervals : The same with confidence intervals.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skrank import ListMLERanker
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.inspection import pairwise_proba
+    >>> X, y, groups = make_ranking(20, random_state=0)
+    >>> pipeline = make_pipeline(StandardScaler(), ListMLERanker())
+    >>> pipeline = pipeline.fit(X, y, listmleranker__groups=groups)
+    >>> pairwise_proba(pipeline, X[:1], X[:1]).win
+    array([0.5])
+    """
+    model, features = _asked(estimator, X_a, groups, "pairwise_proba")
+    if X_b is None:
+        proba = model.pairwise_proba(features, groups, **options)
+    else:
+        _, second = _asked(estimator, X_b, groups, "pairwise_proba")
+        proba = model.pairwise_proba(features, second, **options)
+    return proba.labelled(X_a, **proba._labels)
+
+
+@takes_groups
+def top_k_intervals(
+    estimator: Any, summary: FitSummary, X: Any, groups: Any = None, k: int = 1
+) -> TopKIntervals:
+    r"""Return the probability of each row to be among the first k, with an interval.
+
+    The interval says how sure the probability is, given that coefficients are
+    estimates. With C their covariance and g the gradient of :math:`\mathrm{logit}\,
+    p` in them it is
+
+    .. math::
+
+        \mathrm{logit}\, p \pm z \sqrt{g^T C g}
+
+    brought back to probabilities (the delta method; on the scale of log-odds, on which
+    estimates are nearer to normal, and intervals stay between 0 and 1). For k = 1 the
+    gradient is a formula, else it is found by differences, in about four times the time
+    of ``top_k_proba`` for each feature.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted Plackett-Luce ranker such as ``ListMLERanker``, a pipeline that ends
+        in one, or a fitted search over such.
+    summary : FitSummary
+        What ``summarize(estimator, ...)`` returned for the data of the fit. Its
+        covariance (clustered or model) and its confidence are those of the intervals.
+    X : {array-like, sparse matrix, dataframe} of shape (n_rows, n_features)
+        Features of whole lists, of the fit or new ones.
+    groups : array-like of shape (n_rows,), default=None
+        One group label a row; None takes the index level "groups" of ``X``.
+    k : int, default=1
+        How many rows count as first.
+
+    Returns
+    -------
+    intervals : TopKIntervals
+        ``to_frame()`` has the index of ``X`` and the groups.
+
+    Raises
+    ------
+    TypeError
+        If the ranker has no ``top_k_proba``.
+    ValueError
+        If the summary is of another fit or has no standard errors, groups are missing,
+        or a list is so long that its probabilities would be drawn.
+
+    Warns
+    -----
+    UserWarning
+        If ``alpha`` is above 0: intervals are around what the penalised optimum says.
+
+    See Also
+    --------
+    summarize : Makes the summary.
+
+    Examples
+    --------
+    >>> from skrank import ListMLERanker
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.inspection import summarize, top_k_intervals
+    >>> X, y, groups = make_ranking(60, n_features=2, n_informative=2, random_state=0)
+    >>> ranker = ListMLERanker(alpha=0).fit(X, y, groups)
+    >>> summary = summarize(ranker, X, y, groups)
+    >>> top_k_intervals(ranker, summary, X[:5], groups[:5], k=1).low.shape
+    (5,)
+    """
+    groups = find_groups(X, groups, "top_k_intervals")
+    check_count(k, "k")
+    model, features = _asked(estimator, X, groups, "top_k_proba")
+    _warn_of_penalty(summary, "top_k_intervals")
+    result = intervals_of_first(model, summary, features, groups, int(k))
+    return result.labelled(X, **result._labels)
+
+
+def pairwise_intervals(
+    estimator: Any, summary: FitSummary, X_a: Any, X_b: Any
+) -> PairIntervals:
+    r"""Return the probability that rows beat other rows, with an interval.
+
+    For models without ties :math:`\mathrm{logit}\, p = (x_a - x_b) \cdot w` is linear
+    in the coefficients, and the interval is theirs. With ties it is by the delta
+    method on the scale of log-odds, as in :func:`top_k_intervals`, also in the fitted
+    parameter of ties.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted ranker that has ``pairwise_proba`` of two rows, a pipeline that ends in
+        one, or a fitted search over such.
+    summary : FitSummary
+        What ``summarize(estimator, ...)`` returned for the data of the fit. Its
+        covariance (clustered or model) and its confidence are those of the intervals.
+    X_a, X_b : {array-like, sparse matrix, dataframe} of shape (n_pairs, n_features)
+        Features of the first and of the second row of each pair.
+
+    Returns
+    -------
+    intervals : PairIntervals
+        ``to_frame()`` has the index of ``X_a``.
+
+    Raises
+    ------
+    TypeError
+        If the ranker has no ``pairwise_proba``, or is a model of partitions.
+    ValueError
+        If the summary is of another fit or has no standard errors, or the numbers of
+        rows differ.
+
+    Warns
+    -----
+    UserWarning
+        If ``alpha`` is above 0: intervals are around what the penalised optimum says.
+
+    Examples
+    --------
+    >>> from skrank import DavidsonRanker
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.inspection import pairwise_intervals, summarize
+    >>> X, y, groups = make_ranking(60, n_features=2, n_informative=2, random_state=0)
+    >>> ranker = DavidsonRanker(alpha=0).fit(X, y, groups)
+    >>> summary = summarize(ranker, X, y, groups)
+    >>> pairwise_intervals(ranker, summary, X[:2], X[2:4]).to_frame().shape
+    (2, 6)
+    """
+    model, first = _asked(estimator, X_a, None, "pairwise_proba")
+    if model._loss().model == "partitions":
+        raise TypeError(
+            f"{type(model).__name__} is a model of partitions, whose probabilities of "
+            "two rows depend on the others of their list; there are no intervals of "
+            "these. ListMLERanker, RankNetRanker, DavidsonRanker and RaoKupperRanker "
+            "have them."
+        )
+    _, second = _asked(estimator, X_b, None, "pairwise_proba")
+    _warn_of_penalty(summary, "pairwise_intervals")
+    return pair_intervals(model, summary, first, second).labelled(X_a)
+
+
+def _asked(estimator: Any, X: Any, groups: Any, method: str) -> tuple[Any, Any]:
+    """Return the ranker of a pipeline, and X as it sees it."""
+    model, features, _ = transformed(estimator, X, groups)
+    try:
+        getattr(model, method)
+    except AttributeError as error:
+        raise TypeError(f"{type(model).__name__} has no {method}: {error}") from error
+    return model, features
+
+
+def _warn_of_penalty(summary: FitSummary, function: str) -> None:
+    """Warn where coefficients are pulled towards 0."""
+    if summary.alpha > 0:
+        warn(
+            f"{function}: {RIDGE}; so are the probabilities, and intervals need not "
+            "hold the true ones. Fit with alpha=0."
+        )
