@@ -95,6 +95,11 @@ VARIANTS = {
     "mlp gain, stop, 3 networks": mlp(n_networks=3),
     "mlp gain, stop, 5 networks": mlp(n_networks=5),
     "mlp gain, stop, list, 3 networks": mlp(n_networks=3, standardize="list"),
+    "mlp gain, stop, size 32, 3 networks": mlp(n_networks=3, hidden_size=32),
+    "mlp gain, stop, dropout .5, 3 networks": mlp(n_networks=3, dropout=0.5),
+    "mlp gain, stop, list, dropout .5, 3 networks": mlp(
+        n_networks=3, standardize="list", dropout=0.5
+    ),
     "mlp gain, 10 epochs, dropout .5, 3 networks": mlp(
         base=FEW, max_epochs=10, n_networks=3
     ),
@@ -110,6 +115,7 @@ VARIANTS = {
     "star 10 epochs, dropout .5": star(FEW, max_epochs=10),
     "star stop, 3 networks": star(n_networks=3),
     "star stop, list, 3 networks": star(n_networks=3, standardize="list"),
+    "star stop, dropout .5, 3 networks": star(n_networks=3, dropout=0.5),
 }
 
 
@@ -117,7 +123,12 @@ VARIANTS = {
 FINALISTS = (
     "mlp gain, stop",
     "mlp gain, stop, 3 networks",
+    "mlp gain, stop, 5 networks",
+    "mlp gain, stop, size 32, 3 networks",
+    "mlp gain, stop, dropout .5, 3 networks",
+    "mlp gain, 10 epochs, dropout .5, 3 networks",
     "star stop, 3 networks",
+    "star stop, dropout .5, 3 networks",
 )
 
 
