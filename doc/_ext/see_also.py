@@ -82,6 +82,8 @@ RELATED = {
     "compare_rankers": ["RankerComparisonDisplay", "learning_curve", "compare_scores"],
     "learning_curve": ["compare_rankers"],
     "RankerComparison": ["compare_rankers", "RankerComparisonDisplay"],
+    "log_likelihood_scorer": ["make_ranking_scorer", "LogLikelihoodScorer", "RankerCV"],
+    "LogLikelihoodScorer": ["log_likelihood_scorer", "RankingScorer"],
     "RankerResult": ["RankerComparison"],
     "RankerStatistics": ["RankerComparison"],
     "QueryKFold": ["QueryShuffleSplit", "with_groups"],

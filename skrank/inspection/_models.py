@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
-from sklearn.utils.metadata_routing import get_routing_for_object
 
 from skrank._data.lists import Floats
+from skrank._data.pipelines import last_model
 from skrank.metrics._scorers import predicted
 
 
@@ -32,18 +32,14 @@ class Transformed(NamedTuple):
 
 def transformed(estimator: Any, X: Any, groups: Any) -> Transformed:
     """Take a pipeline apart; groups go to the steps that ask for them."""
-    model = getattr(estimator, "best_estimator_", estimator)
-    names = feature_names_of(X)
-    with sklearn.config_context(enable_metadata_routing=True):
-        for step in [step for _, step in getattr(model, "steps", ())[:-1]]:
-            if step is None or (isinstance(step, str) and step == "passthrough"):
-                continue
-            wanted = get_routing_for_object(step).consumes("transform", ["groups"])
-            X = step.transform(X, **dict.fromkeys(wanted, groups))
-            names = _names_after(step, names, X)
-    return Transformed(
-        model.steps[-1][1] if hasattr(model, "steps") else model, X, names
+    names = [feature_names_of(X)]
+    model, features = last_model(
+        estimator,
+        X,
+        groups,
+        lambda step, made: names.append(_names_after(step, names[-1], made)),
     )
+    return Transformed(model, features, names[-1])
 
 
 def scores_of(estimator: Any, X: Any, groups: Any) -> Floats:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank._data.checks import listing
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats
+from skrank._data.pipelines import without_search
 from skrank._probability.fit_summary import FitSummary
 from skrank._probability.likelihood import objective_on
 from skrank._probability.nested import Maximum, NestedTest, likelihood_ratio, wald
@@ -267,7 +268,7 @@ def _refuse_other_models(model: Any, function: str) -> None:
 
 def _columns_of(small: Any, X: Any) -> Any:
     """Return the columns of X that a model was fitted to."""
-    small = getattr(small, "best_estimator_", small)
+    small = without_search(small)
     names = getattr(small, "feature_names_in_", None)
     if names is not None and hasattr(X, "columns"):
         missing = [name for name in names if name not in list(X.columns)]

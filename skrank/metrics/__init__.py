@@ -20,6 +20,10 @@ from skrank.metrics._first_hit import *
 from skrank.metrics._gain import *
 from skrank.metrics._intervals import Interval as Interval
 from skrank.metrics._intervals import bootstrap_interval as bootstrap_interval
+from skrank.metrics._likelihood_scorer import LogLikelihoodScorer as LogLikelihoodScorer
+from skrank.metrics._likelihood_scorer import (
+    log_likelihood_scorer as log_likelihood_scorer,
+)
 from skrank.metrics._pairs import *
 from skrank.metrics._precision import *
 from skrank.metrics._preference import *

@@ -12,6 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.base import clone
+
+from skrank.metrics._likelihood_scorer import OF_RANKERS
 from skrank.metrics._scorers import RankingScorer, check_options, name_of_metric
 
 
@@ -199,6 +202,12 @@ def look_up(name: str) -> tuple[NamedMetric, int | None]:
         return names[text], None
     match = WITH_CUTOFF.fullmatch(text)
     base, cutoff = match.groups() if match else ("", None)
+    if text in OF_RANKERS:
+        raise ValueError(
+            f"{text} asks the fitted ranker, not its scores, so it is no metric of a "
+            "comparison: pass scoring=log_likelihood_scorer() to searches and "
+            "cross-validation."
+        )
     if base not in names or cutoff is None:
         known = ", ".join(sorted(METRICS))
         raise ValueError(
@@ -240,7 +249,7 @@ def named_scorer(name: str, **options: Any) -> RankingScorer:
 
 def make_ranking_scorer(
     metric: Any, *, greater_is_better: bool = True, **kwargs: Any
-) -> RankingScorer:
+) -> Any:
     """Make a scorer of a metric of ranked lists.
 
     What to know inside scikit-learn's tools:
@@ -261,8 +270,9 @@ def make_ranking_scorer(
     Parameters
     ----------
     metric : str or callable
-        Name of a metric, see :func:`metric_names`, with a cut-off as in "ndcg@10"; or
-        a function, called as ``metric(y, scores, groups, **kwargs)``, and with
+        Name of a metric, see :func:`metric_names`, with a cut-off as in "ndcg@10";
+        "log_likelihood", for which see :func:`log_likelihood_scorer`; or a function,
+        called as ``metric(y, scores, groups, **kwargs)``, and with
         ``sample_weight`` where weights are given, which returns a number.
     greater_is_better : bool, default=True
         False for a loss: the score is then its negative. A name brings its own sign.
@@ -290,6 +300,9 @@ def make_ranking_scorer(
     RankingScorer(average_precision_score, k=10)
     """
     if isinstance(metric, str):
+        of_rankers = OF_RANKERS.get(metric.strip().lower())
+        if of_rankers is not None:
+            return clone(of_rankers).set_params(**kwargs)
         return named_scorer(metric, **kwargs)
     if not callable(metric):
         raise TypeError(

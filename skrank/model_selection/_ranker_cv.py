@@ -27,7 +27,7 @@ from skrank._fit.path import solve_path
 from skrank.base import RankerMixin
 from skrank.linear_model import ListMLERanker
 from skrank.linear_model._base import BaseLinearRanker
-from skrank.metrics import RankingScorer, make_ranking_scorer
+from skrank.metrics import LogLikelihoodScorer, RankingScorer, make_ranking_scorer
 from skrank.model_selection._compare_rankers import whole_folds
 from skrank.model_selection._comparison import Fold, Ranked
 
@@ -51,8 +51,8 @@ class RankerCV(RankerMixin, BaseEstimator):
         Folds; a number means ``QueryKFold(cv)``. No list may be cut.
     scoring : str or callable, default="ndcg@10"
         Name of a metric, see :func:`~skrank.metrics.metric_names`, with a cut-off as in
-        "ndcg@10"; a scorer; or a function ``metric(y, scores, groups)`` that returns a
-        number.
+        "ndcg@10"; "log_likelihood"; a scorer; or a function
+        ``metric(y, scores, groups)`` that returns a number.
     rule : {"best", "one_standard_error"}, default="best"
         Which penalty to take. "best": that of the largest mean score, the larger of
         equal ones. "one_standard_error": the largest whose mean score is at most one
@@ -325,7 +325,8 @@ def _fold_path(
 
 def _takes_weights(scorer: Any) -> bool:
     """Tell whether weights of lists can count in a score."""
-    return isinstance(scorer, RankingScorer) and scorer._accept_sample_weight()
+    kinds = RankingScorer | LogLikelihoodScorer
+    return isinstance(scorer, kinds) and scorer._accept_sample_weight()
 
 
 def _results(alphas: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarray]:
