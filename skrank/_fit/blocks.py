@@ -37,6 +37,8 @@ class Block:
         What ``loss.prepare`` returned for the block.
     factors : ndarray of shape (n_lists,)
         What each list's value counts in the objective.
+    offset : ndarray of shape (n_rows,) or None
+        What is added to ``X @ coef``.
     """
 
     __slots__ = (
@@ -44,6 +46,7 @@ class Block:
         "X_transposed",
         "factors",
         "lists",
+        "offset",
         "prepared",
         "row_factors",
         "rows",
@@ -62,11 +65,13 @@ class Block:
         lists: Lists,
         prepared: Any,
         factors: Floats,
+        offset: Floats | None = None,
     ) -> None:
         self.X, self.source, self.rows = X, source, rows
         self.X_transposed = None if X is None else _transposed(X)
         self.start, self.stop = start, stop
         self.lists, self.prepared, self.factors = lists, prepared, factors
+        self.offset = offset
         same = bool(np.all(factors == factors[0]))
         self.row_factors = factors[0] if same else None
 
@@ -83,6 +88,16 @@ class Block:
         if self.source is not None:
             return X, X.T
         return X, self.X_transposed
+
+    def scores(self, X: Any, coef: Floats) -> Floats:
+        """Return the scores of the rows, which are ``X``."""
+        return self.with_offset(np.asarray(X.dot(coef), dtype=np.float64))
+
+    def with_offset(self, scores: Floats) -> Floats:
+        """Return ``X @ coef`` with the offset added to it, in place."""
+        if self.offset is not None:
+            scores += self.offset
+        return scores
 
     def scale_rows(self, gradient: Floats) -> Floats:
         """Return a gradient in the scores times the factor of each row's list.

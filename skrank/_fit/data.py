@@ -43,6 +43,8 @@ class FitData:
     shares : ndarray of shape (n_rows,) or None
         Weight of each row over the mean of its list, in the order of the lists; None
         where no weights vary inside a list.
+    offset : ndarray of shape (n_rows,) or None
+        Known part of the score of each row, in the order of the lists.
     """
 
     X: Any
@@ -53,6 +55,7 @@ class FitData:
     constant: NDArray[np.bool_] | None = None
     grouping: Grouping | None = None
     shares: Floats | None = None
+    offset: Floats | None = None
 
     def gathered(self) -> FitData:
         """Return the data with the rows of each list together in memory.
@@ -75,8 +78,16 @@ class FitData:
         if sparse.issparse(X):
             X, rows = X[rows], None
         shares = None if self.shares is None else self.shares[places]
+        offset = None if self.offset is None else self.offset[places]
         return FitData(
-            X, self.y[places], lists, weights, rows, self.constant, shares=shares
+            X,
+            self.y[places],
+            lists,
+            weights,
+            rows,
+            self.constant,
+            shares=shares,
+            offset=offset,
         )
 
     def list_weights(self) -> Floats:
@@ -84,9 +95,10 @@ class FitData:
         return np.ones(len(self.lists)) if self.weights is None else self.weights
 
     def scores(self, coef: Floats) -> Floats:
-        """Return ``X @ coef`` in the order of the lists."""
+        """Return ``X @ coef``, and the offset, in the order of the lists."""
         scores = linear_scores(self.X, coef)
-        return scores if self.rows is None else scores[self.rows]
+        scores = scores if self.rows is None else scores[self.rows]
+        return scores if self.offset is None else scores + self.offset
 
     def scatter(self, values: Floats) -> Floats:
         """Return values in the order of the lists as values in row order."""
@@ -101,6 +113,7 @@ def check_data(
     groups: Any,
     sample_weight: Any = None,
     *,
+    offset: Any = None,
     method: str,
     reset: bool = False,
 ) -> FitData:
@@ -110,7 +123,7 @@ def check_data(
     ----------
     ranker : estimator
         The ranker, whose name and features messages and checks use.
-    X, y, groups, sample_weight : array-like
+    X, y, groups, sample_weight, offset : array-like
         As documented in ``fit`` of the rankers.
     method : str
         Name of the method, for messages.
@@ -142,6 +155,9 @@ def check_data(
             "fit with such weights maximises no likelihood, so that nothing can be "
             "told of one; pass weights that are constant inside each list, or none."
         )
+    known = known_scores(offset, len(y))
+    if not reset:
+        refuse_missing_offset(ranker, offset, method)
     labels = grouping.gather(finite_column(y, "y"))
     return FitData(
         X,
@@ -151,7 +167,31 @@ def check_data(
         grouping.rows,
         grouping=grouping,
         shares=shares,
+        offset=None if known is None else grouping.gather(known),
     )
+
+
+def refuse_missing_offset(ranker: Any, offset: Any, method: str) -> None:
+    """Raise ValueError for probabilities without the offset of the fit."""
+    if offset is None and getattr(ranker, "_has_offset", False):
+        raise ValueError(
+            f"{type(ranker).__name__} was fitted with an offset, and {method} got "
+            "none: pass offset=, the known part of the score of each row, zeros where "
+            "there is none. What takes no offset= is for fits without one."
+        )
+
+
+def known_scores(offset: Any, n_rows: int) -> Floats | None:
+    """Return a checked offset in row order, or None."""
+    if offset is None:
+        return None
+    column = finite_column(offset, "offset")
+    if len(column) != n_rows:
+        raise ValueError(
+            f"offset has {len(column)} entries for {n_rows} rows; it needs the known "
+            "part of the score of each row."
+        )
+    return column
 
 
 def check_features(ranker: Any, X: Any) -> Any:
@@ -161,10 +201,11 @@ def check_features(ranker: Any, X: Any) -> Any:
 
 
 def scores_of_lists(
-    ranker: Any, X: Any, groups: Any, method: str
+    ranker: Any, X: Any, groups: Any, method: str, offset: Any = None
 ) -> tuple[Floats, Grouping]:
     """Return scores of a ranker in the order of the lists, and the lists."""
     groups = find_groups(X, groups, f"{type(ranker).__name__}.{method}")
-    scores = ranker.predict(X)
+    refuse_missing_offset(ranker, offset, method)
+    scores = ranker.predict(X) if offset is None else ranker.predict(X, offset)
     grouping = group_rows(groups, len(scores))
     return grouping.gather(scores), grouping

@@ -175,7 +175,10 @@ def _scores_and_features(block: Block, coef: Floats) -> tuple[Floats, Floats]:
     centred = X - lists.expand(X[lists.starts])
     means = np.add.reduceat(centred, lists.starts, axis=0) / lists.sizes[:, None]
     centred -= lists.expand(means)
-    return centred @ coef, centred
+    scores = centred @ coef
+    if block.offset is not None:
+        scores += block.offset - lists.expand(block.offset[lists.starts])
+    return scores, centred
 
 
 def _add_extra(

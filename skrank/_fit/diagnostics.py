@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import singledispatch
 
 import numpy as np
@@ -142,8 +143,11 @@ def is_separated(objective: LinearObjective, solution: Solution) -> bool:
 
 @singledispatch
 def all_in_order(objective: LinearObjective, coef: Floats) -> bool:
-    """Tell whether the scores of some weights put every pair of rows in order."""
-    data = objective.data
+    """Tell whether the scores of some weights put every pair of rows in order.
+
+    Without the offset, beside which weights may grow without end.
+    """
+    data = replace(objective.data, offset=None)
     of_list = data.lists.expand(np.arange(data.lists.n_lists))
     return pairwise_accuracy_score(data.y, data.scores(coef), of_list) == 1.0
 

@@ -178,7 +178,7 @@ def weighted_gram(
     blocks = sampled_blocks(objective)
     for block in blocks:
         X = block.features(None)[0]
-        scores = np.asarray(X @ coef, dtype=np.float64)
+        scores = block.scores(X, coef)
         weights = block.scale_rows(
             objective.loss.curvature_weights(scores, block.prepared, block.lists, extra)
         )

@@ -107,8 +107,9 @@ class LinearObjective(Penalised):
             view = row_view(X, start, stop) if rows is None else None
             source = None if rows is None else X
             where = None if rows is None else rows[start:stop]
+            offset = None if data.offset is None else data.offset[start:stop]
             self.blocks.append(
-                Block(view, source, where, start, stop, part, prepared, factors)
+                Block(view, source, where, start, stop, part, prepared, factors, offset)
             )
         # A wide sparse X: adding n_features numbers a block would cost more than
         # reading X again.
@@ -248,6 +249,7 @@ class LinearObjective(Penalised):
                 gemv.gradient_then_scores(*before, in_coef, X, coef, scores)
             else:
                 scores = X.dot(coef)
+            scores = block.with_offset(scores)
             result = of_block(block, scores, extra)
             values, slope = np.asarray(result[0]), np.asarray(result[1])
             if (
@@ -336,7 +338,7 @@ class LinearObjective(Penalised):
         for block in self.blocks:
             X, X_transposed = block.features(buffer)
             slope = self.loss.value_and_gradient(
-                X.dot(coef), block.prepared, block.lists, extra
+                block.scores(X, coef), block.prepared, block.lists, extra
             )[1]
             size = block.scale_rows(1.0 + np.abs(slope))
             total += abs(X_transposed).dot(size)

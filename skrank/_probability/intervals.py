@@ -62,6 +62,11 @@ class Uncertain:
     """
 
     def __init__(self, ranker: Any, summary: FitSummary) -> None:
+        if getattr(ranker, "_has_offset", False):
+            raise ValueError(
+                f"{type(ranker).__name__} was fitted with an offset, which intervals "
+                "of probabilities do not take."
+            )
         n_features, n_extra = len(ranker.coef_), len(ranker.extra_)
         shown = len(summary.coef) - summary.n_extra
         if shown != n_features or not np.array_equal(

@@ -32,6 +32,7 @@ def log_likelihood(
     *,
     average: Any = "sum",
     sample_weight: Any = None,
+    offset: Any = None,
 ) -> Any:
     r"""Return the logarithm of the probability of the labels' order.
 
@@ -59,6 +60,8 @@ def log_likelihood(
         ``list_labels(groups)``.
     sample_weight : array-like of shape (n_rows,), default=None
         Weight of each row's list, constant inside a list.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row; needed after a fit with one.
 
     Returns
     -------
@@ -80,7 +83,8 @@ def log_likelihood(
     reason = loss.why_no_likelihood()
     if reason is not None:
         raise ValueError(f"{type(ranker).__name__} has no likelihood: {reason}")
-    data = check_data(ranker, X, y, groups, sample_weight, method="log_likelihood")
+    method = "log_likelihood"
+    data = check_data(ranker, X, y, groups, sample_weight, offset=offset, method=method)
     scores = data.scores(ranker.coef_)
     values = log_likelihoods(loss, ranker.extra_, scores, data.y, data.lists)
     n_impossible = int(np.sum(values == -np.inf))
@@ -96,7 +100,13 @@ def log_likelihood(
 
 @takes_groups
 def deviance(
-    ranker: Any, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None
+    ranker: Any,
+    X: Any,
+    y: Any,
+    groups: Any = None,
+    *,
+    sample_weight: Any = None,
+    offset: Any = None,
 ) -> float:
     """Return -2 times the log-likelihood.
 
@@ -110,6 +120,8 @@ def deviance(
         One group label a row; None takes the index level "groups" of ``y``.
     sample_weight : array-like of shape (n_rows,), default=None
         Weight of each row's list, constant inside a list.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row; needed after a fit with one.
 
     Returns
     -------
@@ -121,13 +133,20 @@ def deviance(
     ValueError
         As :meth:`log_likelihood`.
     """
-    value = log_likelihood(ranker, X, y, groups, sample_weight=sample_weight)
+    known = {"sample_weight": sample_weight, "offset": offset}
+    value = log_likelihood(ranker, X, y, groups, **known)
     return -2.0 * value
 
 
 @takes_groups
 def aic(
-    ranker: Any, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None
+    ranker: Any,
+    X: Any,
+    y: Any,
+    groups: Any = None,
+    *,
+    sample_weight: Any = None,
+    offset: Any = None,
 ) -> float:
     r"""Return Akaike's criterion on the data of the fit: deviance plus 2 df.
 
@@ -144,6 +163,8 @@ def aic(
         One group label a row; None takes the index level "groups" of ``y``.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the fit.
+    offset : array-like of shape (n_rows,), default=None
+        Offset of the fit.
 
     Returns
     -------
@@ -157,8 +178,9 @@ def aic(
         did not look for it, since ``normalize`` weighs lists, a penalty on absolute
         values or a bound holds coefficients, or the fit came by chains.
     """
-    value = deviance(ranker, X, y, groups, sample_weight=sample_weight)
-    objective = objective_on(ranker, X, y, groups, sample_weight, "aic")
+    known = {"sample_weight": sample_weight, "offset": offset}
+    value = deviance(ranker, X, y, groups, **known)
+    objective = objective_on(ranker, X, y, groups, sample_weight, "aic", offset)
     reason = why_no_errors(ranker, ranker._parameter_names())
     reason = reason or why_no_model_errors(ranker, objective)
     if reason is not None:
@@ -211,10 +233,17 @@ def add_up(values: Floats, data: FitData, average: str | None) -> Any:
 
 
 def objective_on(
-    ranker: Any, X: Any, y: Any, groups: Any, sample_weight: Any, method: str
+    ranker: Any,
+    X: Any,
+    y: Any,
+    groups: Any,
+    sample_weight: Any,
+    method: str,
+    offset: Any = None,
 ) -> LinearObjective:
     """Return what a ranker minimised, on the data of its fit."""
-    data = check_data(ranker, X, y, groups, sample_weight, method=method).gathered()
+    data = check_data(ranker, X, y, groups, sample_weight, offset=offset, method=method)
+    data = data.gathered()
     loss = ranker._loss()
     data = replace(data, y=loss.check_labels(data.y, data.lists))
     n_impossible = int(are_impossible(loss, ranker.extra_, data.y, data.lists).sum())

@@ -23,7 +23,8 @@ def pairwise_proba(ranker: Any, X_a: Any, X_b: Any) -> PairProba:
     Parameters
     ----------
     X_a, X_b : {array-like, sparse matrix} of shape (n_pairs, n_features)
-        Features of the first and of the second row of each pair.
+        Features of the first and of the second row of each pair. Offsets of a fit
+        do not count: these are the probabilities of rows that have none.
 
     Returns
     -------
@@ -56,6 +57,7 @@ def composite_log_likelihood(
     *,
     average: Any = "sum",
     sample_weight: Any = None,
+    offset: Any = None,
 ) -> Any:
     """Return the log-likelihood of pairs, as if they were independent.
 
@@ -79,6 +81,8 @@ def composite_log_likelihood(
         ``list_labels(groups)``.
     sample_weight : array-like of shape (n_rows,), default=None
         Weight of each row's list, constant inside a list.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row; needed after a fit with one.
 
     Returns
     -------
@@ -91,9 +95,8 @@ def composite_log_likelihood(
         If groups are missing, lengths differ or ``average`` is unknown.
     """
     loss = ranker._loss().pair_loss()
-    data = check_data(
-        ranker, X, y, groups, sample_weight, method="composite_log_likelihood"
-    )
+    method = "composite_log_likelihood"
+    data = check_data(ranker, X, y, groups, sample_weight, offset=offset, method=method)
     lists = data.lists
     prepared = loss.prepare(loss.check_labels(data.y, lists), lists)
     scores = data.scores(ranker.coef_)

@@ -33,7 +33,7 @@ DRAWN_AT_ONCE = 2**22  # levels in memory
 
 @takes_groups
 def partition_proba(
-    ranker: Any, X: Any, y: Any, groups: Any = None
+    ranker: Any, X: Any, y: Any, groups: Any = None, *, offset: Any = None
 ) -> NDArray[np.float64]:
     """Return the probability of each list's labels, as an ordered partition.
 
@@ -45,6 +45,8 @@ def partition_proba(
         Labels, higher is better; only their order inside a list counts.
     groups : array-like of shape (n_rows,), default=None
         One group label a row; None takes the index level "groups" of ``y``.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row; needed after a fit with one.
 
     Returns
     -------
@@ -57,11 +59,13 @@ def partition_proba(
     ValueError
         If groups are missing, lengths differ, or ``X`` or ``y`` are not finite.
     """
-    return np.exp(log_likelihood(ranker, X, y, groups, average=None))
+    return np.exp(log_likelihood(ranker, X, y, groups, average=None, offset=offset))
 
 
 @takes_groups
-def stage_proba(ranker: Any, X: Any, y: Any, groups: Any = None) -> Any:
+def stage_proba(
+    ranker: Any, X: Any, y: Any, groups: Any = None, *, offset: Any = None
+) -> Any:
     """Return the probability of each level, once the better ones are taken.
 
     Parameters
@@ -72,6 +76,8 @@ def stage_proba(ranker: Any, X: Any, y: Any, groups: Any = None) -> Any:
         Labels, higher is better; only their order inside a list counts.
     groups : array-like of shape (n_rows,), default=None
         One group label a row; None takes the index level "groups" of ``y``.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row; needed after a fit with one.
 
     Returns
     -------
@@ -85,7 +91,7 @@ def stage_proba(ranker: Any, X: Any, y: Any, groups: Any = None) -> Any:
     ValueError
         If groups are missing, lengths differ, or ``X`` or ``y`` are not finite.
     """
-    data = check_data(ranker, X, y, groups, method="stage_proba")
+    data = check_data(ranker, X, y, groups, offset=offset, method="stage_proba")
     proba = stage_probabilities(
         partial(log_likelihoods, ranker._loss(), ranker.extra_),
         data.scores(ranker.coef_),
@@ -97,7 +103,13 @@ def stage_proba(ranker: Any, X: Any, y: Any, groups: Any = None) -> Any:
 
 @takes_groups
 def sample_partitions(
-    ranker: Any, X: Any, groups: Any, n_samples: int = 1, random_state: Any = None
+    ranker: Any,
+    X: Any,
+    groups: Any,
+    n_samples: int = 1,
+    random_state: Any = None,
+    *,
+    offset: Any = None,
 ) -> NDArray[np.intp]:
     """Draw ordered partitions from the fitted model, exactly.
 
@@ -111,6 +123,8 @@ def sample_partitions(
         Number of draws.
     random_state : int, RandomState instance or None, default=None
         Where the random numbers come from.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row; needed after a fit with one.
 
     Returns
     -------
@@ -125,7 +139,7 @@ def sample_partitions(
         finite, or ``n_samples`` is below 1.
     """
     scores, grouping, model, seed = _to_draw(
-        ranker, X, groups, n_samples, 1, random_state, "sample_partitions"
+        ranker, X, groups, n_samples, 1, random_state, "sample_partitions", offset
     )
     levels = model.draw(scores, grouping.lists, n_samples, seed)
     return grouping.scatter(levels.T).T
@@ -133,7 +147,13 @@ def sample_partitions(
 
 @takes_groups
 def expected_level(
-    ranker: Any, X: Any, groups: Any, n_samples: int = 1000, random_state: Any = None
+    ranker: Any,
+    X: Any,
+    groups: Any,
+    n_samples: int = 1000,
+    random_state: Any = None,
+    *,
+    offset: Any = None,
 ) -> ExpectedLevel:
     """Return the expected level of each row inside its list, 1 the best.
 
@@ -147,6 +167,8 @@ def expected_level(
         Number of draws for lists of more than 12 rows; others are exact.
     random_state : int, RandomState instance or None, default=None
         Where the random numbers come from.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row; needed after a fit with one.
 
     Returns
     -------
@@ -161,7 +183,7 @@ def expected_level(
         finite, or ``n_samples`` is below 2.
     """
     scores, grouping, model, seed = _to_draw(
-        ranker, X, groups, n_samples, 2, random_state, "expected_level"
+        ranker, X, groups, n_samples, 2, random_state, "expected_level", offset
     )
     levels = expected_levels(scores, grouping.lists, model, n_samples, seed)
     result = ExpectedLevel(*map(grouping.scatter, levels))
@@ -170,7 +192,13 @@ def expected_level(
 
 @takes_groups
 def pairwise_proba(
-    ranker: Any, X: Any, groups: Any, n_samples: int = 1000, random_state: Any = None
+    ranker: Any,
+    X: Any,
+    groups: Any,
+    n_samples: int = 1000,
+    random_state: Any = None,
+    *,
+    offset: Any = None,
 ) -> ListPairProba:
     """Return how likely rows win, tie or lose against each other row of a list.
 
@@ -188,6 +216,8 @@ def pairwise_proba(
         Number of draws for lists of more than 12 rows; others are exact.
     random_state : int, RandomState instance or None, default=None
         Where the random numbers come from.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row; needed after a fit with one.
 
     Returns
     -------
@@ -203,7 +233,7 @@ def pairwise_proba(
         finite, or ``n_samples`` is below 2.
     """
     scores, grouping, model, seed = _to_draw(
-        ranker, X, groups, n_samples, 2, random_state, "pairwise_proba"
+        ranker, X, groups, n_samples, 2, random_state, "pairwise_proba", offset
     )
     pairs = pair_probabilities(scores, grouping.lists, model, n_samples, seed)
     first, second, *numbers = pairs
@@ -221,10 +251,11 @@ def _to_draw(
     fewest: int,
     random_state: Any,
     method: str,
+    offset: Any,
 ) -> tuple[Floats, Grouping, SubsetModel, int]:
     """Return scores in the order of the lists, the lists, the model, and a seed."""
     check_count(n_samples, "n_samples", fewest)
-    scores, grouping = scores_of_lists(ranker, X, groups, method)
+    scores, grouping = scores_of_lists(ranker, X, groups, method, offset)
     longest = int(grouping.lists.sizes.max())
     model = ranker._loss().subset_model(ranker.extra_, longest)
     seed = check_random_state(random_state).randint(2**63 - 1, dtype=np.int64)

@@ -27,7 +27,13 @@ DRAWN_AT_ONCE = 2**20  # noise values in memory
 
 @takes_groups
 def stage_proba(
-    ranker: Any, X: Any, y: Any, groups: Any = None, *, full: bool = False
+    ranker: Any,
+    X: Any,
+    y: Any,
+    groups: Any = None,
+    *,
+    full: bool = False,
+    offset: Any = None,
 ) -> Any:
     r"""Return the probability of each row's pick, at the stage when it was picked.
 
@@ -50,6 +56,8 @@ def stage_proba(
     full : bool, default=False
         Return the whole softmax of each stage: how likely each row that is left is
         picked next.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row; needed after a fit with one.
 
     Returns
     -------
@@ -66,7 +74,7 @@ def stage_proba(
         If groups are missing or lengths differ.
     """
     loss = ranker._loss()
-    data = check_data(ranker, X, y, groups, method="stage_proba")
+    data = check_data(ranker, X, y, groups, offset=offset, method="stage_proba")
     lists = data.lists
     stages = loss.prepare(loss.check_labels(data.y, lists), lists)
     scores, places = data.scores(ranker.coef_), stages.level_starts
@@ -91,7 +99,13 @@ def stage_proba(
 
 @takes_groups
 def sample_rankings(
-    ranker: Any, X: Any, groups: Any, n_samples: int = 1, random_state: Any = None
+    ranker: Any,
+    X: Any,
+    groups: Any,
+    n_samples: int = 1,
+    random_state: Any = None,
+    *,
+    offset: Any = None,
 ) -> NDArray[np.intp]:
     """Draw rankings of each list from the fitted model.
 
@@ -107,6 +121,8 @@ def sample_rankings(
         Number of draws.
     random_state : int, RandomState instance or None, default=None
         Draws the noise.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row; needed after a fit with one.
 
     Returns
     -------
@@ -119,7 +135,7 @@ def sample_rankings(
         If groups are missing, lengths differ or ``n_samples`` is below 1.
     """
     check_count(n_samples, "n_samples")
-    scores, grouping = scores_of_lists(ranker, X, groups, "sample_rankings")
+    scores, grouping = scores_of_lists(ranker, X, groups, "sample_rankings", offset)
     rng = check_random_state(random_state)
     ranks = draw_ranks(scores, grouping.lists, n_samples, rng)
     if grouping.rows is None:
@@ -138,6 +154,7 @@ def top_k_proba(
     *,
     n_samples: int = 10_000,
     random_state: Any = None,
+    offset: Any = None,
 ) -> TopKProba:
     r"""Return the probability of each row to be among the first k of its list.
 
@@ -163,6 +180,8 @@ def top_k_proba(
         Number of draws for lists that are too long.
     random_state : int, RandomState instance or None, default=None
         Draws for lists that are too long.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row; needed after a fit with one.
 
     Returns
     -------
@@ -178,7 +197,7 @@ def top_k_proba(
     """
     check_count(k, "k")
     check_count(n_samples, "n_samples")
-    scores, grouping = scores_of_lists(ranker, X, groups, "top_k_proba")
+    scores, grouping = scores_of_lists(ranker, X, groups, "top_k_proba", offset)
     rng = check_random_state(random_state)
     values = top_k_probabilities(scores, grouping.lists, int(k), n_samples, rng)
     proba = TopKProba(*map(grouping.scatter, values))

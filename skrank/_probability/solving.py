@@ -58,7 +58,7 @@ class Products:
         """Yield each block with its rows and their scores about the list's mean."""
         for block in self.objective.blocks:
             X, _ = block.features(None)
-            scores = np.asarray(X @ coef, dtype=np.float64)
+            scores = block.scores(X, coef)
             mean = block.lists.sum(scores) / block.lists.sizes
             yield block, X, scores - block.lists.expand(mean)
 

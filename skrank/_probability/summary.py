@@ -46,6 +46,7 @@ def summary(
     confidence: float = 0.95,
     clusters: Any = None,
     features: Any = None,
+    offset: Any = None,
 ) -> FitSummary:
     """Return the coefficients with standard errors, on the data of the fit.
 
@@ -81,6 +82,8 @@ def summary(
         matrices of all features would take more than 2 GiB, standard errors of these
         are found by solving for each; then there are no degrees of freedom and no
         criterion, and collinear features and separation are not looked for.
+    offset : array-like of shape (n_rows,), default=None
+        Offset of the fit.
 
     Returns
     -------
@@ -126,6 +129,7 @@ def summary(
         confidence=confidence,
         clusters=clusters,
         features=features,
+        offset=offset,
     )
 
 
@@ -141,9 +145,10 @@ def summarize_fit(
     clusters: Any = None,
     features: Any = None,
     feature_names: list[str] | None = None,
+    offset: Any = None,
 ) -> FitSummary:
     """Return what :func:`summary` does; ``feature_names`` replace the ranker's."""
-    objective = objective_on(ranker, X, y, groups, sample_weight, "summary")
+    objective = objective_on(ranker, X, y, groups, sample_weight, "summary", offset)
     return summarize_objective(
         ranker,
         objective,

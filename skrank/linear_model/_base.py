@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -16,9 +15,8 @@ from skrank._data.checks import Integers
 from skrank._data.groups import takes_groups
 from skrank._data.parameters import checks_parameters
 from skrank._data.rollback import keeps_old_state
-from skrank._fit.blocks import linear_scores
 from skrank._fit.bounds import read_bounds
-from skrank._fit.data import FitData, check_data, check_features
+from skrank._fit.data import FitData, check_data
 from skrank._fit.diagnostics import (
     warn_of_cost,
     warn_of_data,
@@ -32,8 +30,8 @@ from skrank._fit.penalty import penalty_by_rule
 from skrank._fit.progress import CallbackSupportMixin, reports_progress
 from skrank._fit.smoothing import minimize_by_smoothing
 from skrank._probability import likelihood, pairs, partitions, plackett_luce, summary
-from skrank.base import RankerMixin
 from skrank.linear_model._by_model import ByModel
+from skrank.linear_model._scores import LinearScores
 
 
 class Inexact(NamedTuple):
@@ -54,7 +52,7 @@ class Inexact(NamedTuple):
     advice: str
 
 
-class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
+class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
     """Base of the linear rankers.
 
     A subclass has ``_loss()``, which returns its loss, and the parameters that are
@@ -111,7 +109,13 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
     @reports_progress
     @keeps_old_state
     def fit(
-        self, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        *,
+        sample_weight: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Fit the weights.
 
@@ -133,6 +137,10 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
             RankNet, RankSVM, ListMLE and ListNet also take weights that vary, such as
             click propensities: the list counts their mean, and the terms of each row
             its weight over that, as the loss says. They do not repeat rows.
+        offset : array-like of shape (n_rows,), default=None
+            Known part of the score of each row, such as the log of its exposure or of
+            its prior odds: scores are ``X @ coef_ + offset``. Metadata routing brings
+            it here, and to ``predict`` and ``score``, without being asked to.
 
         Returns
         -------
@@ -165,7 +173,7 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
         """
         self._check_settings()
         name = f"{type(self).__name__}.fit"
-        data = self._fit_data(X, y, groups, sample_weight)
+        data = self._fit_data(X, y, groups, sample_weight, offset)
         warn_of_data(name, data)
         self.alpha_ = (
             penalty_by_rule(data) if isinstance(self.alpha, str) else self.alpha
@@ -182,32 +190,9 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
         with objective.running():
             solution = self._solve(objective, self._start(objective))
         self._store(objective, solution)
+        self._has_offset = objective.data.offset is not None
         warn_of_solution(name, objective, solution)
         warn_of_growth(name, objective, solution, self._parameter_names)
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Features.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_rows,)
-            ``X @ coef_``: larger is better inside a list. Scores of different lists
-            do not compare.
-
-        Raises
-        ------
-        NotFittedError
-            If :meth:`fit` has not run.
-        ValueError
-            If ``X`` has another number or other names of features than in ``fit``, or
-            holds NaN, infinity or masked entries.
-        """
-        return linear_scores(check_features(self, X), self.coef_)
 
     # What a ranker tells besides scores, where its loss is the model for it.
     summary = ByModel(
@@ -249,10 +234,10 @@ class BaseLinearRanker(CallbackSupportMixin, RankerMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return read_bounds(self.bounds, self.positive, n_features, names)
 
-    def _fit_data(self, X, y, groups, sample_weight):
+    def _fit_data(self, X, y, groups, sample_weight, offset):
         """Return the checked data of a fit, and which features are constant."""
         data = check_data(
-            self, X, y, groups, sample_weight, method="fit", reset=True
+            self, X, y, groups, sample_weight, offset=offset, method="fit", reset=True
         ).gathered()
         return replace(data, constant=constant_features(data.X, data.lists, data.rows))
 

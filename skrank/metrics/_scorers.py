@@ -54,7 +54,7 @@ class RankingScorer(BaseEstimator):
 
     # Which estimator is scored is an argument here, not metadata.
     __metadata_request__score = {  # noqa: RUF012
-        **{"groups": True, "history": True, "profile": True},
+        **{"groups": True, "history": True, "profile": True, "offset": True},
         "estimator": UNUSED,
     }
 
@@ -91,6 +91,7 @@ class RankingScorer(BaseEstimator):
         *,
         history: Any = None,
         profile: Any = None,
+        offset: Any = None,
     ) -> float:
         """Return the metric of the order in which an estimator puts the rows.
 
@@ -108,6 +109,8 @@ class RankingScorer(BaseEstimator):
             Weight of each row's list, constant inside a list.
         history, profile : skrank.neural.ListData, default=None
             Data of each list, for models that ask for them in ``predict``.
+        offset : array-like of shape (n_rows,), default=None
+            Known part of the score of each row, for models that ask for it there.
 
         Returns
         -------
@@ -123,8 +126,8 @@ class RankingScorer(BaseEstimator):
         options = dict(self.kwargs)
         if sample_weight is not None:
             options["sample_weight"] = sample_weight
-        of_lists = {"groups": groups, "history": history, "profile": profile}
-        scores = predicted(estimator, X, of_lists)
+        known = {"history": history, "profile": profile, "offset": offset}
+        scores = predicted(estimator, X, {"groups": groups, **known})
         # Without an index, so that the metric does not compare it once more.
         value = self.metric(np.asanyarray(y), scores, groups, **options)
         return value if self.greater_is_better else -value

@@ -101,6 +101,10 @@ class RankerCV(RankerMixin, BaseEstimator):
     True
     """
 
+    __metadata_request__fit = {"offset": True}  # noqa: RUF012
+    __metadata_request__predict = {"offset": True}  # noqa: RUF012
+    __metadata_request__score = {"offset": True}  # noqa: RUF012
+
     _parameter_constraints: dict = {  # noqa: RUF012
         "ranker": [BaseLinearRanker, None],
         "alphas": [Interval(Real, 0, None, closed="left"), "array-like"],
@@ -131,7 +135,13 @@ class RankerCV(RankerMixin, BaseEstimator):
     @checks_parameters(prefer_skip_nested_validation=True)
     @keeps_old_state
     def fit(
-        self, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        *,
+        sample_weight: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Choose the penalty, and fit the ranker with it to all data.
 
@@ -147,6 +157,8 @@ class RankerCV(RankerMixin, BaseEstimator):
         sample_weight : array-like of shape (n_rows,), default=None
             Weight of each row, in fits as in ``fit`` of the ranker; scores, where the
             metric takes weights, count each list by the mean weight of its rows.
+        offset : array-like of shape (n_rows,), default=None
+            Known part of the score of each row, in fits and in the scores of folds.
 
         Returns
         -------
@@ -168,7 +180,9 @@ class RankerCV(RankerMixin, BaseEstimator):
         ranker = ListMLERanker() if self.ranker is None else self.ranker
         name = f"{type(self).__name__}.fit"
         labels = find_groups(y, groups, name)
-        data = check_data(self, X, y, groups, sample_weight, method="fit", reset=True)
+        data = check_data(
+            self, X, y, groups, sample_weight, offset=offset, method="fit", reset=True
+        )
         assert data.grouping is not None
         rows = Ranked(data.X, data.scatter(data.y), np.asarray(labels))
         folds = whole_folds(self.cv, rows, name)
@@ -197,16 +211,18 @@ class RankerCV(RankerMixin, BaseEstimator):
         self.alpha_ = float(alphas[self._chosen()])
         _warn_of_problems(name, solutions)
         self.ranker_ = clone(ranker).set_params(alpha=self.alpha_)
-        self.ranker_.fit(X, y, groups, sample_weight=sample_weight)
+        self.ranker_.fit(X, y, groups, sample_weight=sample_weight, offset=offset)
         return self
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """Return the score of each row by ``ranker_``.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Features.
+        offset : array-like of shape (n_rows,), default=None
+            Known part of the score of each row; None adds nothing.
 
         Returns
         -------
@@ -214,11 +230,16 @@ class RankerCV(RankerMixin, BaseEstimator):
             Larger is better inside a list.
         """
         check_is_fitted(self)
-        return self.ranker_.predict(X)
+        return self.ranker_.predict(X, offset)
 
     @takes_groups
     def score(
-        self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
     ) -> float:
         """Return the value of ``scoring`` for lists ranked by ``ranker_``.
 
@@ -232,6 +253,8 @@ class RankerCV(RankerMixin, BaseEstimator):
             One group label a row; None takes the index level "groups" of ``y``.
         sample_weight : array-like of shape (n_rows,), default=None
             Weight of each row's list, constant inside a list.
+        offset : array-like of shape (n_rows,), default=None
+            Known part of the score of each row; None adds nothing.
 
         Returns
         -------
@@ -240,6 +263,7 @@ class RankerCV(RankerMixin, BaseEstimator):
         """
         scorer = _scorer(self.scoring)
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        options.update(_with_offset(scorer, offset))
         groups = find_groups(y, groups, f"{type(self).__name__}.score")
         return float(scorer(self, X, y, groups=groups, **options))
 
@@ -312,6 +336,9 @@ def _fold_path(
     assert fold.test_rows is not None
     test = fold.test.take(fold.test_rows)
     options = {"groups": test.groups}
+    if data.offset is not None:
+        offset = data.grouping.scatter(data.offset)[fold.test_rows]
+        options.update(_with_offset(scorer, offset))
     if weight is not None and _takes_weights(scorer):
         options["sample_weight"] = weight[fold.test_rows]
     model.n_features_in_ = data.X.shape[1]
@@ -327,6 +354,18 @@ def _takes_weights(scorer: Any) -> bool:
     """Tell whether weights of lists can count in a score."""
     kinds = RankingScorer | LogLikelihoodScorer
     return isinstance(scorer, kinds) and scorer._accept_sample_weight()
+
+
+def _with_offset(scorer: Any, offset: Any) -> dict[str, Any]:
+    """Return the offset for a scorer that hands it to ``predict``."""
+    if offset is None:
+        return {}
+    if not isinstance(scorer, RankingScorer):
+        raise ValueError(
+            f"scoring={scorer!r} hands no offset to predict. Use the name of a metric, "
+            "or a scorer of skrank.metrics."
+        )
+    return {"offset": offset}
 
 
 def _results(alphas: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarray]:
