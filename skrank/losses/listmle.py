@@ -112,6 +112,13 @@ class ListMLE(Loss):
     as it is. ``normalize="terms"`` of a ranker divides by the number of rows picked,
     whatever they weigh.
 
+    Where ``sample_weight`` of a ranker varies inside a list, with :math:`\omega_i` the
+    weight of a row over the mean of its list, the terms of level k are multiplied by
+    :math:`\frac{1}{d_k} \sum_{i \in D_k} \omega_i`, for all kinds of ties; with "order"
+    and "random" each row is a level of its own. It comes on top of ``stage_weights``,
+    and ``top_k`` and ``last_level`` drop stages as ever. Such weights are no
+    repetitions of rows: a row twice would also be left twice at each stage before.
+
     References
     ----------
     .. [1] F. Xia, T.-Y. Liu, J. Wang, W. Zhang, H. Li, "Listwise approach to learning

@@ -24,6 +24,11 @@ class RankNet(Loss):
     loss. It costs time n log n in the number of rows of a list, however many labels
     there are, and memory in proportion to that of rows.
 
+    Where ``sample_weight`` of a ranker varies inside a list, with :math:`\omega_i` the
+    weight of a row over the mean of its list, each pair counts that of its better row:
+    :math:`\sum_{y_i > y_j} \omega_i w_{ij} \log(1 + e^{-(s_i - s_j)})`. Such weights
+    are no repetitions of rows: a row twice would be worse in more pairs, too.
+
     Parameters
     ----------
     pair_weight : {None, "gain"}, default=None

@@ -24,6 +24,11 @@ class RankSVM(Loss):
     costs time n log n in the number of rows of a list, however many labels there are
     [2]_.
 
+    Where ``sample_weight`` of a ranker varies inside a list, with :math:`\omega_i` the
+    weight of a row over the mean of its list, each pair counts that of its better row:
+    :math:`\sum_{y_i > y_j} \omega_i \max(0, 1 - (s_i - s_j))^p`. Such weights are no
+    repetitions of rows: a row twice would be worse in more pairs, too.
+
     Parameters
     ----------
     hinge : {"squared", "linear"}, default="squared"

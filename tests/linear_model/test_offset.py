@@ -204,7 +204,7 @@ def numbers_of(result):
     return np.concatenate([np.ravel(np.asarray(part, dtype=float)) for part in parts])
 
 
-@pytest.mark.filterwarnings("ignore:.*informed by|.*40 lists")
+@pytest.mark.filterwarnings("ignore:.*Only .* lists for")
 @pytest.mark.parametrize("kind", MODELS)
 def test_probabilities_are_those_of_scores_with_it(kind, lists, offset):
     X, y, groups = lists
@@ -243,7 +243,7 @@ def test_probabilities_are_those_of_scores_with_it(kind, lists, offset):
         np.testing.assert_allclose(proba, 1 / (1 + np.exp(-gaps)), rtol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:.*informed by|.*40 lists")
+@pytest.mark.filterwarnings("ignore:.*Only .* lists for")
 def test_standard_errors_are_those_of_differences_with_it(lists, offset):
     X, y, groups = lists
     settings = {"alpha": 0.0, "tol": 1e-10}

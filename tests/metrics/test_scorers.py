@@ -350,6 +350,7 @@ def test_the_request_survives_clone_and_pickle():
         assert request == {
             "groups": "queries",
             "sample_weight": None,
+            "offset": True,
             "history": True,
             "profile": True,
         }
@@ -357,6 +358,7 @@ def test_the_request_survives_clone_and_pickle():
     assert request == {
         "groups": True,
         "sample_weight": None,
+        "offset": True,
         "history": True,
         "profile": True,
     }
