@@ -92,37 +92,7 @@ def hits_within(
     -------
     values : float64 of shape (n_lists,)
     """
-    cdef Shape shape = check_rows(relevant, scores, offsets)
-    cdef Py_ssize_t q, start, n, k, size, first, last, n_relevant
-    cdef double hits
-    check_length("cutoffs", cutoffs.shape[0], shape.n_lists, "list")
-    check_cutoffs(cutoffs, offsets)
-    out = np.zeros(shape.n_lists)
-    cdef double[::1] values = out
-    cdef double[:, ::1] room = np.empty((2 * shape.longest, 2))
-    cdef Row* rows = <Row*> &room[0, 0]
-    cdef Row* scratch = rows + shape.longest
-    with nogil:
-        for q in range(shape.n_lists):
-            start = offsets[q]
-            n = offsets[q + 1] - start
-            k = cutoffs[q]
-            if k == 0:
-                continue
-            size = rank_rows(
-                &scores[start], &relevant[start], n, k, tie, rows, scratch
-            )
-            hits = 0.0
-            first = 0
-            while first < k:
-                last = block_end(rows, first, size, tie, &n_relevant)
-                if last <= k:
-                    hits += n_relevant
-                else:
-                    hits += n_relevant * (<double>(k - first) / (last - first))
-                first = last
-            values[q] = hits
-    return out
+    return within_cutoffs(count_hits, relevant, scores, offsets, cutoffs, tie)
 
 
 def hit_chance(
@@ -150,9 +120,25 @@ def hit_chance(
     -------
     values : float64 of shape (n_lists,)
     """
+    return within_cutoffs(any_hit, relevant, scores, offsets, cutoffs, tie)
+
+
+ctypedef double (*Count)(
+    const Row* rows, Py_ssize_t n, Py_ssize_t k, int tie
+) noexcept nogil
+
+
+cdef object within_cutoffs(
+    Count count,
+    const double[::1] relevant,
+    const double[::1] scores,
+    const Py_ssize_t[::1] offsets,
+    const Py_ssize_t[::1] cutoffs,
+    int tie,
+):
+    """Return what is counted of the ranked rows of each list, 0 for a cut-off of 0."""
     cdef Shape shape = check_rows(relevant, scores, offsets)
-    cdef Py_ssize_t q, start, n, k, size, first, last, m, low, high, i, n_relevant
-    cdef double missed
+    cdef Py_ssize_t q, start, n, k, size
     check_length("cutoffs", cutoffs.shape[0], shape.n_lists, "list")
     check_cutoffs(cutoffs, offsets)
     out = np.zeros(shape.n_lists)
@@ -165,27 +151,53 @@ def hit_chance(
             start = offsets[q]
             n = offsets[q + 1] - start
             k = cutoffs[q]
-            if k == 0:
-                continue
-            size = rank_rows(
-                &scores[start], &relevant[start], n, k, tie, rows, scratch
-            )
-            first = 0
-            while first < k:
-                last = block_end(rows, first, size, tie, &n_relevant)
-                if n_relevant > 0:
-                    m = last - first
-                    low = min(n_relevant, min(last, k) - first)
-                    high = max(n_relevant, min(last, k) - first)
-                    missed = 1.0
-                    for i in range(low):
-                        if missed == 0.0:
-                            break
-                        missed *= max(m - high - i, 0) / <double>(m - i)
-                    values[q] = 1.0 - missed
-                    break
-                first = last
+            if k > 0:
+                size = rank_rows(
+                    &scores[start], &relevant[start], n, k, tie, rows, scratch
+                )
+                values[q] = count(rows, size, k, tie)
     return out
+
+
+cdef double count_hits(
+    const Row* rows, Py_ssize_t n, Py_ssize_t k, int tie
+) noexcept nogil:
+    """Return the mean number of relevant rows among the first k."""
+    cdef Py_ssize_t first = 0, last, n_relevant
+    cdef double hits = 0.0
+    while first < k:
+        last = block_end(rows, first, n, tie, &n_relevant)
+        if last <= k:
+            hits += n_relevant
+        else:
+            hits += n_relevant * (<double>(k - first) / (last - first))
+        first = last
+    return hits
+
+
+cdef double any_hit(
+    const Row* rows, Py_ssize_t n, Py_ssize_t k, int tie
+) noexcept nogil:
+    """Return the chance of a relevant row among the first k.
+
+    Only the first block with a relevant row matters. Of C(m - T, q) / C(m, q) the
+    shorter of two equal products is taken, of q or of T factors.
+    """
+    cdef Py_ssize_t first = 0, last, n_relevant, m, low, high, i
+    cdef double missed = 1.0
+    while first < k:
+        last = block_end(rows, first, n, tie, &n_relevant)
+        if n_relevant > 0:
+            m = last - first
+            low = min(n_relevant, min(last, k) - first)
+            high = max(n_relevant, min(last, k) - first)
+            for i in range(low):
+                if missed == 0.0:
+                    break
+                missed *= max(m - high - i, 0) / <double>(m - i)
+            return 1.0 - missed
+        first = last
+    return 0.0
 
 
 cdef double sum_over_found(
