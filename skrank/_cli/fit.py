@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import _safe_indexing
 
 from skrank import linear_model
 from skrank._cli.arguments import (
@@ -26,7 +27,7 @@ from skrank._cli.measures import scorer_of
 from skrank._cli.models import check_end, write_model
 from skrank._cli.read import FORMATS, Rows, add_columns, read_files
 from skrank._cli.tables import describe, note
-from skrank.model_selection import QueryKFold
+from skrank.model_selection import QueryKFold, RankerCV
 from skrank.model_selection._comparison import one_line
 
 ALPHAS = np.logspace(-3, 2, 6)
@@ -128,13 +129,12 @@ def run(parser: Parser, args: argparse.Namespace) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
+            if args.cv is not None:
+                means = _mean_scores(model, args, X, y, groups)
+                chosen = _chosen(means, args.metric)
+                model[-1].set_params(alpha=chosen["alpha"])
             with sklearn.config_context(enable_metadata_routing=True):
-                if args.cv is not None:
-                    search = _search(model, args, y).fit(X, y, groups=groups)
-                    chosen = _chosen(search, args.metric)
-                    model = search.best_estimator_
-                else:
-                    model.fit(X, y, groups=groups)
+                model.fit(X, y, groups=groups)
             # Features of LETOR files are called by their numbers.
             numbered = [str(number) for number in range(1, X.shape[1] + 1)]
             write_model(model, names or numbered, args.output)
@@ -142,7 +142,7 @@ def run(parser: Parser, args: argparse.Namespace) -> None:
             parser.error(f"cannot write {args.output}: {problem.strerror or problem}")
         except (ImportError, ValueError) as problem:
             parser.error(str(problem))
-    found = {
+    summary = {
         "model": args.output,
         "ranker": " ".join(str(model[-1]).split()),
         "lists": len(np.unique(groups)),
@@ -152,9 +152,9 @@ def run(parser: Parser, args: argparse.Namespace) -> None:
     }
     texts = list(dict.fromkeys(one_line(one.message) for one in caught))
     if args.json:
-        print_json({**found, "warnings": texts})
+        print_json({**summary, "warnings": texts})
         return
-    describe({name: str(value) for name, value in found.items()})
+    describe({name: str(value) for name, value in summary.items()})
     for text in texts:
         note(text)
 
@@ -210,24 +210,32 @@ def as_frame(X: Any, names: list[str] | None) -> Any:
     return pd.DataFrame(X, columns=names)
 
 
-def _search(model: Any, args: argparse.Namespace, y: Any) -> GridSearchCV:
-    """Return a search for the penalty."""
-    last = model.steps[-1][0]
-    return GridSearchCV(
-        model,
-        {f"{last}__alpha": ALPHAS.tolist()},
-        cv=QueryKFold(args.cv, shuffle=True, random_state=args.seed),
-        scoring=scorer_of(args.metric, float(y.max())),
-        error_score="raise",
-    )
+def _mean_scores(
+    model: Pipeline, args: argparse.Namespace, X: Any, y: Any, groups: Any
+) -> np.ndarray:
+    """Return the mean score over folds of each of ``ALPHAS``.
+
+    Each fold is a search of its own, so that only its training lists set the scale.
+    """
+    splitter = QueryKFold(args.cv, shuffle=True, random_state=args.seed)
+    scorer = scorer_of(args.metric, float(y.max()))
+    scores = []
+    for train, test in splitter.split(X, y, groups):
+        scaled = X
+        if len(model) > 1:
+            scaler = clone(model[0]).fit(_safe_indexing(X, train))
+            scaled = scaler.transform(X)
+        search = RankerCV(model[-1], ALPHAS, cv=[(train, test)], scoring=scorer)
+        search.fit(scaled, y, groups)
+        # The search goes from the largest penalty to the smallest.
+        scores.append(search.cv_results_["mean_test_score"][::-1])
+    return np.mean(scores, axis=0)
 
 
-def _chosen(search: GridSearchCV, metric: str) -> dict[str, Any]:
-    """Return the penalty chosen, and what each had on the lists not learned from."""
-    (alpha,) = search.best_params_.values()
-    means = search.cv_results_["mean_test_score"]
+def _chosen(means: np.ndarray, metric: str) -> dict[str, Any]:
+    """Return the penalty of the best mean score, and the mean score of each."""
     return {
-        "alpha": alpha,
+        "alpha": float(ALPHAS[np.argmax(means)]),
         metric: {
             f"{a:g}": float(f"{m:.4g}") for a, m in zip(ALPHAS, means, strict=True)
         },
