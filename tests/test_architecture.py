@@ -74,25 +74,20 @@ def unit_of(name):
 
 def imported(nodes, name, is_package):
     """Return the full names that some import statements of a module ask for."""
-    found = []
+    targets = []
     for node in nodes:
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            targets += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             source = node.module or ""
             if node.level:
                 parents = name.split(".") + ([""] if is_package else [])
                 parents = parents[: -node.level]
                 source = ".".join([*parents, source]).rstrip(".")
-            if source == "skrank":
-                # `from skrank import losses` is about a unit, if there is one.
-                found += [
-                    f"skrank.{alias.name}" if alias.name in ARROWS else "skrank"
-                    for alias in node.names
-                ]
-            else:
-                found.append(source)
-    return found
+            # `from skrank import losses` is about the module losses, if there is one.
+            modules = [f"{source}.{alias.name}" for alias in node.names]
+            targets += [module if module in MODULES else source for module in modules]
+    return targets
 
 
 def at_top_level(tree):
@@ -189,6 +184,38 @@ def test_each_module_has_its_place():
 def test_imports_follow_the_arrows():
     wrong = {name: wrong_arrows(name, *module) for name, module in MODULES.items()}
     assert {name: units for name, units in wrong.items() if units} == {}
+
+
+def circle_of(arrows):
+    """Return modules that import each other in a circle, or an empty list."""
+    finished = set()
+
+    def visit(name, path):
+        if name in path:
+            return path[path.index(name) :]
+        if name in finished:
+            return []
+        for target in sorted(arrows.get(name, ())):
+            circle = visit(target, [*path, name])
+            if circle:
+                return circle
+        finished.add(name)
+        return []
+
+    return next(filter(None, (visit(name, []) for name in sorted(arrows))), [])
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    arrows = {
+        name: set(imported(ast.walk(tree), name, is_package)) & set(MODULES) - {name}
+        for name, (tree, is_package) in MODULES.items()
+    }
+    assert circle_of(arrows) == []
+
+
+def test_a_circle_of_imports_would_be_seen():
+    assert circle_of({"a": {"b", "d"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"]
+    assert circle_of({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
 def test_optional_packages_are_imported_only_where_they_are_used():

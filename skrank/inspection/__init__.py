@@ -18,9 +18,10 @@ from skrank.inspection._calibration_display import RankCalibrationDisplay
 from skrank.inspection._coefficient_display import CoefficientDisplay
 from skrank.inspection._comparison_display import RankerComparisonDisplay
 from skrank.inspection._contribution_display import ContributionDisplay
-from skrank.inspection._description import ListsDescription, describe_lists
+from skrank.inspection._describe import describe_lists
+from skrank.inspection._description import ListsDescription
 from skrank.inspection._explanation import ScoreExplanation, explain_scores
-from skrank.inspection._findings import Finding
+from skrank.inspection._finding import Finding
 from skrank.inspection._lists_display import ListsDisplay
 from skrank.inspection._metric_display import MetricAtKDisplay
 from skrank.inspection._nested_tests import likelihood_ratio_test, wald_test

@@ -1,4 +1,4 @@
-"""Draw whether predicted probabilities of pairs and of winners come true."""
+"""Draw predicted against observed probabilities of pairs and of winners."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class RankCalibrationDisplay:
 
     Probabilities are those of the Plackett-Luce and Bradley-Terry models: of a pair
     that has an order, the first row wins with :math:`1 / (1 + e^{s_b - s_a})`; a row
-    is first with the softmax of its list's scores. On the diagonal they come true.
-    Bands are from drawing whole lists anew, since pairs of one list depend on each
-    other.
+    is first with the softmax of its list's scores. On the diagonal predictions are
+    right on average. Bands come from resampling whole lists, since pairs of one list
+    depend on each other.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class RankCalibrationDisplay:
         return display.plot(ax)
 
     def plot(self, ax: Any = None) -> RankCalibrationDisplay:
-        """Draw predictions against what came true.
+        """Draw predictions against observed shares.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ def _pairs(
         difference = s[first] - s[second]
         proba.append(special.expit(difference))
         won = (y[first] > y[second]).astype(np.float64)
-        # Of equal scores either row could be called the first.
+        # Of two rows with equal scores, either may be taken as the first.
         outcome.append(np.where(difference == 0, 0.5, won))
         of_list.append(np.full(len(first), q))
     return np.concatenate(proba), np.concatenate(outcome), np.concatenate(of_list)

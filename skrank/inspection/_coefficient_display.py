@@ -14,7 +14,7 @@ from skrank._data.groups import takes_groups
 from skrank._data.lists import Floats
 from skrank._probability.quasi import quasi_standard_errors
 from skrank._probability.summary import FitSummary
-from skrank.inspection._description import describe_lists
+from skrank.inspection._describe import describe_lists
 from skrank.inspection._drawing import (
     COLORS,
     GREY,

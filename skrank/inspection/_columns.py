@@ -1,4 +1,4 @@
-"""Read columns of features one by one, and what each says about lists."""
+"""Measure features column by column: range, spread, and order inside lists."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio, which mixes 
 
 @dataclass
 class Columns:
-    """What was measured of each feature, and of the rows as a whole.
+    """Measurements of each feature, and hashes of the rows.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Columns:
 
 
 def read_columns(X: Any, grouping: Grouping, levels: Levels) -> Columns:
-    """Measure every feature; rows are looked at in the order of the lists.
+    """Measure every feature, with rows in the order of the lists.
 
-    Raises ValueError where ``X`` has no two dimensions or another number of rows.
+    Raises ValueError if ``X`` is not two-dimensional or has another number of rows.
     """
     n_rows = grouping.lists.n_rows
     columns = Columns(
@@ -73,7 +73,7 @@ def read_columns(X: Any, grouping: Grouping, levels: Levels) -> Columns:
 
 
 def measure(values: Floats, lists: Lists, levels: Levels) -> dict[str, float]:
-    """Return what one feature says: its range, its spread, its order."""
+    """Return the range, the spread and the order of one feature."""
     known = np.isfinite(values)
     finite = values[known]
     facts = {"missing": 1.0 - len(finite) / len(values)}
@@ -86,7 +86,7 @@ def measure(values: Floats, lists: Lists, levels: Levels) -> dict[str, float]:
         means = np.add.reduceat(filled, lists.starts) / lists.sizes
         within = float(np.sqrt(np.mean((filled - lists.expand(means)) ** 2)))
         spread = float(finite.std())
-    # A list of one row has nothing to compare, so it is not counted as constant.
+    # A list of one row shows nothing, so it does not count as constant.
     several = lists.sizes > 1
     flat = (lists.max(filled) == lists.min(filled))[several]
     outliers = np.abs(finite - quartiles[1]) > reach if reach > 0 else [False]
@@ -126,7 +126,7 @@ def _mix(hashes: NDArray[np.uint64], values: Floats) -> None:
     """Add a column to the hash of each row, in place; NaN equals NaN, and 0 is -0."""
     clean = np.where(np.isnan(values), np.nan, values) + 0.0
     bits = np.ascontiguousarray(clean).view(np.uint64)
-    # Spread the high bits, which alone differ between small integers.
+    # Small integers as floats differ in their high bits alone, so spread these.
     bits = (bits ^ (bits >> np.uint64(29))) * ODD
     hashes *= ODD
     hashes ^= bits ^ (bits >> np.uint64(32))

@@ -21,7 +21,7 @@ LABELLED = len(COLORS)  # lines that colours tell apart
 
 
 class RankerComparisonDisplay:
-    """Several rankers on the same lists: who is better, how much, and where.
+    """Several rankers on the same lists: which is better, by how much, and where.
 
     The left picture has the mean difference of each ranker from the reference, with
     its interval; the right one the differences of all lists, sorted, so that wins and

@@ -40,7 +40,7 @@ class ContributionDisplay:
     contributions : ndarray of shape (n_rows, n_features)
         In units of score, relative to the list's mean score.
     title : str, default=""
-        What stands above.
+        Title above the picture.
 
     Attributes
     ----------

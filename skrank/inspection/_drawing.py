@@ -1,4 +1,4 @@
-"""What all displays share: axes to draw on, colours, and names on axes."""
+"""Axes, colours and names on axes, which all displays share."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def new_axes(ax: Any, n_axes: int, size: tuple[float, float], **options: Any) ->
 
 
 def style_of(number: int) -> dict[str, str]:
-    """Return colour and marker of the so-manyth ranker, feature or item."""
+    """Return colour and marker of a ranker, feature or item by its number."""
     return {
         "color": COLORS[number % len(COLORS)],
         "marker": MARKERS[(number + number // len(COLORS)) % len(MARKERS)],

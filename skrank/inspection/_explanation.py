@@ -1,4 +1,4 @@
-"""Explain scores of a linear ranker: what each feature adds to each row."""
+"""Explain scores of a linear ranker by what each feature adds to each row."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class ScoreExplanation:
         )
 
     def _place(self, label: Any) -> int:
-        """Return the number of the row with some label."""
+        """Return the number of the row with this label."""
         at = [number for number, row in enumerate(self.rows) if row == label]
         if len(at) != 1:
             raise ValueError(
@@ -197,12 +197,12 @@ class ScoreExplanation:
         return Table(heads, rows, 2)
 
     def _reasons(self, parts: Floats) -> list[str]:
-        """Return the features that add or take most, with what they do."""
+        """Return the features that change the score most, with their contributions."""
         largest = np.argsort(-np.abs(parts), kind="stable")[:REASONS]
         return [f"{self.feature_names[j]} {parts[j]:+.3g}" for j in largest if parts[j]]
 
     def _more(self) -> str:
-        """Say how many rows are not shown, nothing if all are."""
+        """Return a text on the number of hidden rows; empty if all are shown."""
         more = len(self.scores) - PRINTED
         return f"{count_of(more, 'more row')}: to_frame() has all." if more > 0 else ""
 
@@ -330,7 +330,8 @@ def _contributions(
     features: Floats, coef: Floats, scores: Floats, lists: Lists
 ) -> tuple[Floats, Floats]:
     """Return contributions and each row's list mean, the rows of lists together."""
-    # The first row out first, so that what is constant in a list adds exactly 0.
+    # Subtract the first row before the mean, so that features that are constant in a
+    # list add exactly 0.
     centred = features - lists.expand(features[lists.starts])
     means = np.add.reduceat(centred, lists.starts, axis=0) / lists.sizes[:, None]
     baseline = lists.expand(lists.sum(scores) / lists.sizes)
@@ -340,7 +341,7 @@ def _contributions(
 def _refuse_nonlinear(
     model: Any, contributions: Floats, scores: Floats, baseline: Floats
 ) -> None:
-    """Raise TypeError where contributions do not add up to the scores."""
+    """Raise TypeError if contributions do not add up to the scores."""
     off = contributions.sum(axis=1) - (scores - baseline)
     size = np.max(np.abs(contributions).sum(axis=1) + np.abs(scores), initial=0.0)
     if np.max(np.abs(off), initial=0.0) > EXACT * size:

@@ -1,17 +1,14 @@
-"""What may be wrong with ranking data, and what to do about it."""
+"""Findings: what may be wrong with ranking data, and what to do about it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank._data.checks import count_of
-
-if TYPE_CHECKING:
-    from skrank.inspection._description import ListsDescription
+from skrank.inspection._description import ListsDescription
+from skrank.inspection._finding import Finding, percent
 
 NAMED = 5  # features in a sentence
 FEW_LISTS = 40  # below it clustered standard errors are too small
@@ -24,60 +21,18 @@ LARGE_LABEL = 31  # 2**31 is the largest gain that other libraries take
 EXPONENT = 60  # 2**60 is where other rows of the list stop to count
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing to know of some ranking data.
-
-    Attributes
-    ----------
-    name : str
-        Short name of the kind of finding, for filters.
-    severity : {"error", "warning", "note"}
-        "error": a fit or a metric will fail or learn nothing; "warning": numbers may
-        be wrong or too good; "note": worth knowing.
-    text : str
-        What was seen, with numbers.
-    advice : str
-        What to do.
-
-    Examples
-    --------
-    >>> from skrank.inspection import describe_lists
-    >>> found = describe_lists([[1.0], [2.0]], [0, 1], ["a", "b"]).findings[0]
-    >>> found.name, found.severity
-    ('single rows', 'error')
-    """
-
-    name: str
-    severity: str
-    text: str
-    advice: str
-
-    def __str__(self) -> str:
-        return f"{self.severity}: {self.text} {self.advice}"
-
-
 def find_all(data: ListsDescription) -> list[Finding]:
     """Return all findings, errors first."""
-    found = [finding for check in CHECKS for finding in check(data)]
-    return sorted(
-        found, key=lambda one: ("error", "warning", "note").index(one.severity)
-    )
+    severities = ("error", "warning", "note")
+    findings = [finding for check in CHECKS for finding in check(data)]
+    return sorted(findings, key=lambda finding: severities.index(finding.severity))
 
 
 def named(names: Sequence[str]) -> str:
     """Return some names in words, the rest as a number."""
     shown = ", ".join(names[:NAMED])
-    rest = len(names) - NAMED
-    return f"{shown} and {rest:,} more" if rest > 0 else shown
-
-
-def percent(share: float) -> str:
-    """Return a share in percent, never rounded to 0 or 100 where it is neither."""
-    text = f"{100 * share:.3g} %"
-    if text in ("0 %", "100 %") and share not in (0.0, 1.0):
-        return "less than 0.1 %" if share < 0.5 else "more than 99.9 %"
-    return text
+    n_more = len(names) - NAMED
+    return f"{shown} and {n_more:,} more" if n_more > 0 else shown
 
 
 def _sizes(data: ListsDescription) -> Iterator[Finding]:

@@ -8,7 +8,8 @@ import numpy as np
 
 from skrank._data.checks import finite_column
 from skrank._data.groups import find_groups, takes_groups
-from skrank.inspection._description import ListsDescription, describe_lists
+from skrank.inspection._describe import describe_lists
+from skrank.inspection._description import ListsDescription
 from skrank.inspection._drawing import COLORS, new_axes
 
 FEW_VALUES = 12  # of labels that have a bar each

@@ -13,7 +13,7 @@ from skrank.metrics._scorers import predicted
 
 
 class Transformed(NamedTuple):
-    """A fitted model without the steps before it, and what these steps make of X.
+    """A fitted model without the steps before it, and ``X`` after these steps.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ def transformed(estimator: Any, X: Any, groups: Any) -> Transformed:
 
 
 def scores_of(estimator: Any, X: Any, groups: Any) -> Floats:
-    """Return the scores of a fitted model; groups go to those that ask for them."""
+    """Return the scores of a fitted model; pass groups if it requests them."""
     with sklearn.config_context(enable_metadata_routing=True):
         scores = predicted(estimator, X, {"groups": groups})
     return np.asarray(scores, dtype=np.float64)
@@ -62,14 +62,14 @@ def feature_names_of(X: Any) -> list[str]:
 
 
 def _names_after(step: Any, names: list[str], X: Any) -> list[str]:
-    """Return the names of what a transformer made."""
+    """Return the names of a transformer's output."""
     try:
         made = [str(name) for name in step.get_feature_names_out()]
     except (AttributeError, ValueError, TypeError):
         made = []
     n_columns = X.shape[1]
     if len(made) == n_columns:
-        # Where the step was fitted without names, those of the caller say more.
+        # If the step was fitted without names, use those of the caller.
         plain = made == [f"x{j}" for j in range(n_columns)]
         return names if plain and len(names) == n_columns else made
     return names if len(names) == n_columns else feature_names_of(X)

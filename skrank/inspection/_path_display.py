@@ -122,14 +122,16 @@ class RegularizationPathDisplay:
         model = clone(estimator)
         names = None
         if hasattr(model, "steps"):
-            # The other steps are the same at each strength, so they are fitted once.
-            before = model[:-1]
+            # The other steps do not depend on the penalty, so they are fitted once.
+            steps_before = model[:-1]
             with sklearn.config_context(enable_metadata_routing=True):
-                asked = sklearn.utils.metadata_routing.get_routing_for_object(before)
-                given = asked.consumes("fit", ["groups"])
-                before.fit(X, y, **dict.fromkeys(given, groups))
+                requests = sklearn.utils.metadata_routing.get_routing_for_object(
+                    steps_before
+                )
+                requested = requests.consumes("fit", ["groups"])
+                steps_before.fit(X, y, **dict.fromkeys(requested, groups))
             last = model.steps[-1]
-            fitted = type(model)([*before.steps, last])
+            fitted = type(model)([*steps_before.steps, last])
             _, X, names = transformed(fitted, X, groups)
             model = last[1]
         if "warm_start" in model.get_params():

@@ -36,7 +36,7 @@ class StageProbaDisplay:
     scores : ndarray of shape (n_rows,)
         Their scores.
     title : str, default=""
-        What stands above.
+        Title above the picture.
 
     Attributes
     ----------
@@ -186,16 +186,15 @@ class StageProbaDisplay:
 
     def _plot_stage(self, stage: int, proba: Floats) -> None:
         """Draw the bars of one stage, whose pick is the row of the same number."""
-        left = np.flatnonzero(~np.isnan(proba))
-        colors = [COLORS[1] if row == stage else COLORS[5] for row in left]
+        remaining = np.flatnonzero(~np.isnan(proba))
+        colors = [COLORS[1] if row == stage else COLORS[5] for row in remaining]
+        widths = WIDTH * proba[remaining]
         self.bars_.append(
-            self.ax_.barh(
-                left, WIDTH * proba[left], left=stage, color=colors, height=0.75
-            )
+            self.ax_.barh(remaining, widths, left=stage, color=colors, height=0.75)
         )
         self.ax_.axvline(stage, color="black", linewidth=0.6)
-        for row in left:
-            # Left of the next stage, however long the bar.
+        for row in remaining:
+            # The next stage begins right of here, however long the bar is.
             place = stage + min(WIDTH * proba[row] + 0.03, 0.66)
             weight = "bold" if row == stage else "normal"
             text = f"{proba[row]:.2f}"

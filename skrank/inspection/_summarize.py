@@ -18,8 +18,8 @@ def summarize(
 ) -> FitSummary:
     """Return the coefficients with standard errors of a ranker or of a pipeline.
 
-    The steps before the ranker transform ``X``; coefficients are those of what they
-    make, by its names, and standard errors take the steps as given.
+    The steps before the ranker transform ``X``; coefficients belong to the transformed
+    features, and standard errors take the fitted steps as fixed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One call that says which of several rankers does best, and how sure that is."""
+"""Compare several rankers in one call: which is best, and how sure that is."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def compare_rankers(
     random_state: Any = None,
     clusters: Any = None,
 ) -> RankerComparison:
-    """Fit rankers to the same folds of whole lists and compare what they do.
+    """Fit rankers to the same folds of whole lists, and compare their metrics.
 
     The result prints as a table: mean over lists with its bootstrap interval, the
     difference from a reference list by list with interval and p value (Holm's
     correction over the rankers), and the time of the fits. Intervals and p values are
-    conditional on the trained models: they tell of other test lists, not of other
+    conditional on the trained models: they hold for other test lists, not for other
     training data; ``n_repeats`` shows how much other folds change.
 
-    Rankers learn from groups where they ask for them, and pipelines and searches hand
-    them on. One that raises, or warns, is noted, and the others go on. All metrics of
-    a ranker share one sort of its scores.
+    Rankers whose routing asks for groups get them, also inside pipelines and searches.
+    If a ranker raises or warns, the table says so, and the comparison goes on. All
+    metrics of a ranker share one sort of its scores.
 
     Parameters
     ----------
@@ -151,20 +151,13 @@ default=("ndcg@10", "err@10")
     list_metric = list_metrics(metrics)
     check_count(n_repeats, "n_repeats")
     data = ranked_data(X, y, groups, "compare_rankers")
-    seed = (
-        int(random_state)
-        if isinstance(random_state, Integral)
-        else int(check_random_state(random_state).randint(DRAWN_BELOW))
-    )
+    seed = _seed_of(random_state)
     grouping = group_rows(data.groups)
     codes = None if clusters is None else clusters_of_lists(clusters, grouping)
-    of_rows = None if codes is None else grouping.scatter(grouping.lists.expand(codes))
-    folds = []
-    for repeat in range(int(n_repeats)):
-        splitter = cv
-        if is_integer(cv) or n_repeats > 1:
-            splitter = _shuffled(cv, seed + repeat)
-        folds += whole_folds(splitter, data, "compare_rankers", of_rows)
+    row_codes = (
+        None if codes is None else grouping.scatter(grouping.lists.expand(codes))
+    )
+    folds = _repeated_folds(cv, data, int(n_repeats), seed, row_codes)
     comparison = compare(
         named,
         folds,
@@ -187,19 +180,39 @@ default=("ndcg@10", "err@10")
         random_state=seed,
         clusters=None if codes is None else _of(comparison.lists, grouping, codes),
     )
-    for metric in comparison.metrics:  # what options are wrong shows now
+    for metric in comparison.metrics:  # wrong options raise here
         comparison.statistics(metric)
     return comparison
 
 
+def _seed_of(random_state: Any) -> int:
+    """Return a seed from what scikit-learn takes as ``random_state``."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(DRAWN_BELOW))
+
+
+def _repeated_folds(
+    cv: Any, data: Ranked, n_repeats: int, seed: int, clusters: NDArray | None
+) -> list[Fold]:
+    """Return the folds of each repeat, which has a seed of its own."""
+    folds = []
+    for repeat in range(n_repeats):
+        splitter = cv
+        if is_integer(cv) or n_repeats > 1:
+            splitter = _shuffled(cv, seed + repeat)
+        folds += whole_folds(splitter, data, "compare_rankers", clusters)
+    return folds
+
+
 def ranked_data(X: Any, y: Any, groups: Any, function: str) -> Ranked:
-    """Return checked features, labels and groups, as arrays but for features."""
+    """Return features as they are, and checked labels and groups as arrays."""
     labels = find_groups(y, groups, function)
     X, column = indexable(X, column_or_1d(y))
     finite_column(column, "y")
     group_rows(labels, len(column))
-    known, of_row = numbered_lists(labels)
-    return Ranked(X, column, known[of_row])
+    names, list_of_row = numbered_lists(labels)
+    return Ranked(X, column, names[list_of_row])
 
 
 def numbered_lists(groups: Any) -> tuple[NDArray, NDArray]:
@@ -225,18 +238,18 @@ def whole_folds(
     cv : int, splitter or iterable of (train, test)
         A number of folds is not shuffled.
     data : Ranked
-        What is cut.
+        Data to cut.
     function : str
         The caller's name, for messages.
     clusters : ndarray of shape (n_rows,), default=None
-        What a splitter keeps whole in the place of lists.
+        Clusters that a splitter keeps whole, instead of lists.
     """
     if is_integer(cv):
         cv = QueryKFold(int(cv))
     whole = data.groups if clusters is None else clusters
     if hasattr(cv, "split") and not isinstance(cv, str):
         with warnings.catch_warnings():
-            # Whether a splitter that ignores groups cuts lists is looked at below.
+            # A splitter may ignore groups; whether it cuts lists is checked below.
             warnings.filterwarnings("ignore", "The groups parameter is ignored")
             splits = list(cv.split(data.X, data.y, whole))
     elif hasattr(cv, "__iter__") and not isinstance(cv, str):
@@ -273,7 +286,7 @@ def _rows(rows: Any) -> NDArray:
 
 
 def _shuffled(cv: Any, seed: int) -> Any:
-    """Return a splitter that cuts by this seed."""
+    """Return a copy of a splitter with this seed."""
     if is_integer(cv):
         return QueryKFold(int(cv), shuffle=True, random_state=seed)
     if not hasattr(cv, "random_state") or not getattr(cv, "shuffle", True):
