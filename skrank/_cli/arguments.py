@@ -1,4 +1,4 @@
-"""What options of all subcommands have in common: the parser, and types of values."""
+"""The parser, and types of values, that all subcommands share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ METRIC_NAMES = (
 
 
 class Parser(argparse.ArgumentParser):
-    """Parser that answers a mistake with one line, and says if it cannot write."""
+    """Parser that prints an error as one line, also if help cannot be written."""
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(
@@ -29,13 +29,14 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """Print what is wrong, and exit with status 2."""
-        # Messages of functions name their parameters; here those are options.
+        """Print an error, and exit with status 2."""
+        # Messages of functions name parameters; users of the command know them as
+        # options.
         text = one_line(message).replace("sparse=True", "--sparse")
         self.exit(2, f"{self.prog.split()[0]}: error: {text}\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse would say nothing of a full disk, and exit with status 0.
+        # On a full disk argparse would print nothing, and exit with status 0.
         if message:
             file = sys.stderr if file is None else file
             file.write(message)

@@ -1,4 +1,4 @@
-"""What the command found, as JSON."""
+"""Results of the command as JSON."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from skrank.model_selection import RankerComparison
 from skrank.model_selection._result import sd_of_repeats
 
 
-def print_json(found: Any) -> None:
+def print_json(value: Any) -> None:
     """Print an object; numbers that do not exist are null."""
-    say(json.dumps(_plain(found), indent=1, allow_nan=False))
+    say(json.dumps(_plain(value), indent=1, allow_nan=False))
 
 
 def comparison_as_json(comparison: RankerComparison) -> dict[str, Any]:
@@ -25,12 +25,12 @@ def comparison_as_json(comparison: RankerComparison) -> dict[str, Any]:
     for metric in comparison.metrics:
         metrics[metric] = {
             name: {
-                "interval": one.interval and asdict(one.interval),
-                "mean_empty_as_zero": one.mean_empty_as_zero,
-                "difference": one.difference and asdict(one.difference),
+                "interval": item.interval and asdict(item.interval),
+                "mean_empty_as_zero": item.mean_empty_as_zero,
+                "difference": item.difference and asdict(item.difference),
                 "sd_of_repeats": sd_of_repeats(comparison.results[name], metric),
             }
-            for name, one in comparison.statistics(metric).items()
+            for name, item in comparison.statistics(metric).items()
         }
     return {
         "n_lists": len(comparison.lists),
@@ -49,11 +49,11 @@ def comparison_as_json(comparison: RankerComparison) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can hold."""
+    """Return a value as types that JSON can hold."""
     if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         return _plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""Which subcommand runs: the first word, if it is the name of one."""
+"""Run the subcommand that the first word names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMANDS = {
 def run(argv: list[str]) -> None:
     """Run the subcommand that the first word names, else the comparison.
 
-    A file of that name is told apart by its folder, as ``./fit``.
+    To compare on a file with such a name, users write its folder too, as in ``./fit``.
     """
     name = "compare"
     if argv and argv[0] in COMMANDS:

@@ -75,7 +75,7 @@ def run(parser: Parser, args: argparse.Namespace) -> None:
         describe(lines)
         sys.stdout.flush()
     with warnings.catch_warnings():
-        # That nothing is kept stands below the table.
+        # A note below the table says that nothing is kept, so ignore the warning.
         warnings.filterwarnings("ignore", message=".*no product of features is correl")
         try:
             comparison, fitted = _compare(args, folds, metrics)
@@ -90,7 +90,7 @@ def run(parser: Parser, args: argparse.Namespace) -> None:
 
 
 def _features(args: argparse.Namespace) -> str:
-    """Say what is done with features."""
+    """Return a text on how features are scaled and multiplied."""
     text = "divided by their standard deviation in training"
     if not args.sparse:
         text = "mean 0 and standard deviation 1 in training"
@@ -116,7 +116,7 @@ def _n_training_lists(fold: Fold) -> int:
 def _compare(
     args: argparse.Namespace, folds: list[Fold], metrics: dict[str, Metric]
 ) -> tuple[RankerComparison, list[Any]]:
-    """Compare every linear ranker; return that, and what was fitted to each fold."""
+    """Compare every linear ranker; also return the transformer of each fold."""
     rankers = _rankers(args.alpha, args.n_jobs, args.seed)
     n_lists = min(map(_n_training_lists, folds))
     rankers |= yardsticks(args.sparse, n_lists, args.n_jobs, args.seed)
@@ -153,7 +153,7 @@ def _print(
     fitted: list[Any],
     n_folds: int,
 ) -> None:
-    """Print the table, and what there is to say of it."""
+    """Print the table and the notes below it."""
     say("")
     print_table(comparison, columns, args.metric, n_folds)
     if args.second_order is not None:

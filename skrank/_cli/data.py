@@ -1,4 +1,4 @@
-"""What the command learns from and ranks: built-in data or files."""
+"""Data of the comparison: built-in data or files."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _joined(parts: list[Ranked]) -> Ranked:
 
 
 def _remark(parts: list[Ranked]) -> str:
-    """Say how many lists have rows in more than one file."""
+    """Return a text on lists with rows in more than one file."""
     ids = np.concatenate([np.unique(part.groups) for part in parts])
     n_shared = int(np.count_nonzero(np.unique(ids, return_counts=True)[1] > 1))
     return _known(n_shared, "several files")
@@ -128,5 +128,5 @@ def _counted(n: int, what: str) -> str:
 
 
 def _known(n: int, where: str) -> str:
-    """Say how many lists are also elsewhere, if any."""
+    """Return a text on lists that are also elsewhere; empty if there are none."""
     return f"; {n:,} of these lists have ids that are in {where}" if n else ""

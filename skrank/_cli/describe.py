@@ -1,4 +1,4 @@
-"""Look at a file before learning from it: ``skrank describe FILE``."""
+"""Describe the data of a file: ``skrank describe FILE``."""
 
 from __future__ import annotations
 

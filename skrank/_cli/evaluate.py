@@ -144,7 +144,7 @@ def _values(rows: Any, name: str, max_grade: float) -> Any:
 
 
 def _labels(paths: list[str]) -> dict[str, str]:
-    """Return the names of files, with their folders where these are needed."""
+    """Return the names of files, with folders where names alone are not different."""
     count = Counter(PurePath(path).name for path in paths)
     return {
         path: path if count[PurePath(path).name] > 1 else PurePath(path).name
@@ -154,15 +154,15 @@ def _labels(paths: list[str]) -> dict[str, str]:
 
 def _as_json(comparison: RankerComparison, per_query: bool) -> dict[str, Any]:
     """Return the statistics, and the values of topics if asked for."""
-    found = comparison_as_json(comparison)
-    del found["fits"]
-    found["n_topics"] = found.pop("n_lists")
+    report = comparison_as_json(comparison)
+    del report["fits"]
+    report["n_topics"] = report.pop("n_lists")
     if per_query:
-        found["per_query"] = {
+        report["per_query"] = {
             name: {
                 metric: dict(zip(comparison.lists.tolist(), values, strict=True))
                 for metric, values in result.values.items()
             }
             for name, result in comparison.results.items()
         }
-    return found
+    return report

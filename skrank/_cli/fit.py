@@ -1,4 +1,4 @@
-"""Learn from files, and write the model: ``skrank fit TRAIN -o model.skops``."""
+"""Fit a ranker to files, and write the model: ``skrank fit TRAIN -o model.skops``."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def parser() -> Parser:
 
 
 def _add_strength(parser: Parser) -> None:
-    """Add the penalty, or how to choose it."""
+    """Add the options of the penalty and of its choice."""
     strength = parser.add_mutually_exclusive_group()
     strength.add_argument(
         "--alpha",
@@ -117,7 +117,7 @@ def _add_strength(parser: Parser) -> None:
 
 
 def run(parser: Parser, args: argparse.Namespace) -> None:
-    """Fit, write the model, and say what was done."""
+    """Fit, write the model, and print a summary."""
     check_end(args.output, parser.error)
     ranker = _ranker(parser, args)
     parts = read_files(args.train, args, parser.error)
@@ -135,7 +135,7 @@ def run(parser: Parser, args: argparse.Namespace) -> None:
                 model[-1].set_params(alpha=chosen["alpha"])
             with sklearn.config_context(enable_metadata_routing=True):
                 model.fit(X, y, groups=groups)
-            # Features of LETOR files are called by their numbers.
+            # Features of LETOR files have numbers as names.
             numbered = [str(number) for number in range(1, X.shape[1] + 1)]
             write_model(model, names or numbered, args.output)
         except OSError as problem:

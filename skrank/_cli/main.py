@@ -1,7 +1,7 @@
-"""The command ``skrank``: what goes wrong becomes one line and a status.
+"""The command ``skrank``: errors become one line and an exit status.
 
-This module imports nothing that takes time, so that Ctrl-C is understood from the
-start; the work is in ``skrank._cli.commands``.
+This module imports nothing slow, so that Ctrl-C works from the start. The work is in
+``skrank._cli.commands``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         After ``--help`` and ``--version``, and with status 2 for wrong options and
         files that cannot be read.
     """
-    # Python has no stream where the shell closed it.
+    # Python has no stream if the shell closed it.
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")
     if sys.stdout is None:
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _complain("skrank: error: memory does not suffice; use less data or --sparse")
         return 1
     except OSError as error:
-        # What is still in the buffer goes nowhere, so that exit says nothing.
+        # Discard what is still in the buffer, or Python would print an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return 141

@@ -1,4 +1,4 @@
-"""Measures by name, with what the command knows of the labels."""
+"""Measures by name, with the highest grade of the data."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def measure_of(name: str, max_grade: float, empty_as_zero: bool = False) -> Metr
 
 
 def _no_grades(y: Any, scores: Any, groups: Any) -> Any:
-    """Say why ERR does not apply."""
+    """Raise ValueError that explains why ERR does not apply."""
     raise ValueError("all labels are 0" if np.max(y) == 0 else "no label is above 0")

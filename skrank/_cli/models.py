@@ -16,7 +16,7 @@ SAFE_ROOMS = (linear_model, losses, preprocessing, ensemble)
 
 
 def check_end(path: str, error: Callable[[str], NoReturn]) -> None:
-    """End the command at a file whose name does not tell the format."""
+    """End the command if the name of a file does not show the format."""
     if PurePath(path).suffix not in ENDS:
         error(f"{path}: models are written as .skops or .json; end the name with one")
 
@@ -49,7 +49,7 @@ def read_model(path: str, error: Callable[[str], NoReturn]) -> Any:
 
 
 def _from_skops(path: str, error: Callable[[str], NoReturn]) -> Any:
-    """Read a file of skops that holds nothing but classes of skrank and the like."""
+    """Read a file of skops, if it holds classes of skrank and other safe ones alone."""
     skops = _skops()
     safe = {
         f"{one.__module__}.{one.__qualname__}"

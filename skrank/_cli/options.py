@@ -1,4 +1,4 @@
-"""The options of the command."""
+"""The options of the comparison."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ well each ranks lists that it has not seen, best first. With LightGBM installed,
 ranker too.
 
 Without TRAIN it does so on data drawn from a model, half of the lists for training
-and half for the test. "skrank NAME --help" tells of another command by its name:
+and half for the test. "skrank NAME --help" explains another command:
 
 """
 DESCRIPTION += "\n".join(f"  {name:10}{text}" for name, text in COMMANDS.items())
@@ -70,7 +70,7 @@ def options() -> Parser:
 
 
 def _add_data(parser: Parser) -> None:
-    """Add what to learn from and what to rank."""
+    """Add the options of training and test data."""
     data = parser.add_argument_group("data")
     data.add_argument(
         "train",
@@ -119,7 +119,7 @@ def _add_data(parser: Parser) -> None:
 
 
 def _add_measures(parser: Parser) -> None:
-    """Add what to measure."""
+    """Add the options of measures."""
     measures = parser.add_argument_group("measures")
     measures.add_argument(
         "--metric",
@@ -151,7 +151,7 @@ def _add_measures(parser: Parser) -> None:
 
 
 def _add_fitting(parser: Parser) -> None:
-    """Add how to fit."""
+    """Add the options of fits."""
     fitting = parser.add_argument_group("fitting")
     fitting.add_argument(
         "--alpha",
@@ -184,7 +184,7 @@ def _add_fitting(parser: Parser) -> None:
 
 
 def refuse_contradictions(parser: Parser, args: argparse.Namespace) -> None:
-    """Stop at options that do not go together."""
+    """End the command at options that contradict each other."""
     if not args.train:
         for name in ("test", "cv", "sparse"):
             if getattr(args, name):

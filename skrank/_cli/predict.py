@@ -44,18 +44,19 @@ def run(parser: Parser, args: argparse.Namespace) -> None:
     if n_features is None:
         n_features = len(model.feature_names)
     if rows.names is None and X.shape[1] < n_features:
-        # Features that no row of this file has are 0, as in every LETOR file.
+        # Features of the model that no row of this file has are 0, as LETOR files omit
+        # 0.
         X = load_letor(args.file, sparse=args.sparse, n_features=n_features)[0]
     if args.sparse and hasattr(model, "weights"):
         X = X.toarray()
     try:
         scores = model.predict(X)
-        found = to_run(scores, rows.groups, rows.doc_ids)
-        write_run(args.output, found, tag=args.tag)
+        topics = to_run(scores, rows.groups, rows.doc_ids)
+        write_run(args.output, topics, tag=args.tag)
     except ValueError as problem:
         parser.error(f"{args.file}: {problem}")
     except OSError as problem:
         parser.error(f"cannot write {args.output}: {problem.strerror or problem}")
     describe(
-        {"Run": f"{args.output}: {len(found):,} topics, {len(scores):,} documents"}
+        {"Run": f"{args.output}: {len(topics):,} topics, {len(scores):,} documents"}
     )

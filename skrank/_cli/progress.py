@@ -1,4 +1,4 @@
-"""What the command says on standard error while it fits."""
+"""Progress of fits, printed on standard error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from skrank._cli.tables import WIDTH
 
 
 class Progress:
-    """Lines on standard error, one that changes where it is a terminal."""
+    """Lines on standard error; on a terminal, one line that changes."""
 
     def __init__(self, n_rankers: int, n_folds: int, quiet: bool):
         self.total = n_rankers
@@ -27,7 +27,7 @@ class Progress:
         self._write(f"fitting {self.done}/{self.total}{where}: {name}")
 
     def end(self) -> None:
-        """Wipe the line."""
+        """Clear the line."""
         if self.terminal:
             self._write("", end="\r")
 

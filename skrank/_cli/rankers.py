@@ -1,4 +1,4 @@
-"""Rankers of the package by their settings, as the command names and makes them."""
+"""Rankers of the package in the settings that the command compares."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def compared(name: str, ranker: type) -> tuple[dict[str, Any], ...]:
 
 
 def shown(name: str, settings: Mapping[str, Any]) -> str:
-    """Return how a ranker with these settings is written."""
+    """Return the text of a ranker with these settings."""
     texts = (
         f'{key}="{value}"' if isinstance(value, str) else f"{key}={value}"
         for key, value in settings.items()
@@ -46,6 +46,6 @@ def shown(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def made(ranker: type, settings: Mapping[str, Any], **common: Any) -> Any:
-    """Return a ranker with these settings, and those of ``common`` that it knows."""
+    """Return a ranker with these settings, and those of ``common`` that it has."""
     known = inspect.signature(ranker).parameters
     return ranker(**{k: v for k, v in common.items() if k in known} | dict(settings))

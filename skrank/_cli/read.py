@@ -104,7 +104,7 @@ def read_files(
 
 
 def _suffix(path: str) -> str:
-    """Return the end of a file's name that tells its format."""
+    """Return the ending of a file's name that shows its format."""
     name = PurePath(path)
     return PurePath(name.stem).suffix if name.suffix in PACKED else name.suffix
 
@@ -186,7 +186,7 @@ def _refuse_other_columns(paths: Sequence[str], parts: Sequence[Rows]) -> None:
 
 
 def _refuse_huge(path: str, X: Any, error: Callable[[str], NoReturn]) -> None:
-    """End the command at features that neither scaling nor fits can square and add."""
+    """End the command if sums of squared features would overflow."""
     low, high = _dense(X.min(axis=0)), _dense(X.max(axis=0))
     largest = np.maximum(np.abs(low), np.abs(high))
     column = int(np.argmax(largest))

@@ -1,4 +1,4 @@
-"""The table that the command prints, and what it says around it."""
+"""The tables that the command prints, with heads and notes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def heading(name: str) -> str:
 
 
 def describe(lines: dict[str, str]) -> None:
-    """Print texts, each behind its name."""
+    """Print names and texts in two columns."""
     for name, text in lines.items():
         say(
             textwrap.fill(
@@ -106,7 +106,7 @@ def _right(cells: list[str], widths: list[int]) -> str:
 
 
 def _stars(comparison: RankerComparison, metric: str) -> dict[str, str]:
-    """Mark the best rankers, and those that cannot be told from the first of them."""
+    """Mark the best rankers, and those that may be as good as the best."""
     values = {
         name: result.values[metric]
         for name, result in comparison.results.items()
@@ -130,7 +130,7 @@ def _stars(comparison: RankerComparison, metric: str) -> dict[str, str]:
 
 
 def print_notes(comparison: RankerComparison, columns: list[str]) -> None:
-    """Print what the table leaves open."""
+    """Print notes on measures that are missing or undefined, and on warnings."""
     for text in numbered_notes(comparison):
         say(text)
     titles: dict[str, list[str]] = {}
@@ -155,7 +155,7 @@ def print_notes(comparison: RankerComparison, columns: list[str]) -> None:
 def _n_undefined(
     comparison: RankerComparison, columns: Iterable[str], base: str
 ) -> int:
-    """Return in how many lists a measure is undefined, for whatever scores."""
+    """Return in how many lists a measure is undefined for all rankers."""
     for name in columns:
         if name.partition("@")[0] == base:
             for result in comparison.results.values():
@@ -165,7 +165,7 @@ def _n_undefined(
 
 
 def print_intervals(comparison: RankerComparison, metric: str) -> None:
-    """Print how sure the means of one measure are, and the differences."""
+    """Print intervals of the means of one measure, and of the differences."""
     results = dict(comparison.results)
     results.pop(RANDOM_ORDER)
     comparison = replace(comparison, results=results)
@@ -189,6 +189,6 @@ def note(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print, whatever the encoding of the output has signs for."""
+    """Print a text; replace characters that the output's encoding does not have."""
     encoding = sys.stdout.encoding or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding))

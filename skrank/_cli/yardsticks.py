@@ -1,4 +1,4 @@
-"""What the command sets beside the linear rankers: ridge regression, boosted trees."""
+"""Models to compare linear rankers with: ridge regression, boosted trees."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ N_FOLDS = 5  # of whole training lists, by which alpha is chosen
 
 
 def yardsticks(sparse: bool, n_lists: int, n_jobs: int, seed: int) -> dict[str, Any]:
-    """Return what rankers are measured by, as rows of the table.
+    """Return the models to compare rankers with, as rows of the table.
 
     Scaling by list would fill the zeros of sparse features, so rows that need it are
     for dense ones. Alphas are tuned where ``n_lists`` training lists can be cut.
@@ -50,7 +50,7 @@ def yardsticks(sparse: bool, n_lists: int, n_jobs: int, seed: int) -> dict[str, 
 
         booster = LGBMRanker(n_jobs=n_jobs, random_state=seed, verbose=-1)
         rows[BOOSTED] = as_ranker(booster)
-    # A constant score ties all rows, and ties count by their average over orders.
+    # A constant score ties all rows, so metrics return their mean over random orders.
     rows[RANDOM_ORDER] = DummyRegressor()
     return rows
 

@@ -1,1 +1,1 @@
-"""Lists, groups and checks: what stands below everything else."""
+"""Lists, groups and checks, on which all other rooms build."""

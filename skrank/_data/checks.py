@@ -19,12 +19,12 @@ LARGEST_SQUARED = 1e145  # its square leaves room for sums over rows and over pa
 
 
 def is_integer(value: Any) -> bool:
-    """Tell whether a value is an integer; True and False are none."""
+    """Return whether a value is an integer; True and False are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a real number; True and False are none."""
+    """Return whether a value is a real number; True and False are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -48,7 +48,7 @@ def as_written(label: Any) -> str:
 def check_count(
     value: Any, name: str, least: int = 1, *, optional: bool = False
 ) -> None:
-    """Raise ValueError for what is no integer of at least ``least``, or None."""
+    """Raise ValueError unless a value is an integer of at least ``least``."""
     if optional and value is None:
         return
     if not is_integer(value) or value < least:
@@ -59,7 +59,7 @@ def check_count(
 
 
 def check_choice(value: Any, name: str, choices: Iterable[str | bool | None]) -> None:
-    """Raise ValueError for what is none of some strings, booleans or None."""
+    """Raise ValueError unless a value is one of some strings, booleans or None."""
     known = list(choices)
     if not (value is None or isinstance(value, str | bool)) or value not in known:
         *others, last = map(repr, known)
@@ -68,7 +68,7 @@ def check_choice(value: Any, name: str, choices: Iterable[str | bool | None]) ->
 
 
 def check_positive(value: Any, name: str) -> None:
-    """Raise ValueError for what is no positive finite number."""
+    """Raise ValueError unless a value is a positive finite number."""
     if not is_number(value) or not 0 < value < np.inf:
         raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
 
@@ -87,7 +87,7 @@ class Integers(Interval):
     Parameters
     ----------
     least, most : int or None
-        Ends of the range, both in it; None is without an end.
+        Smallest and largest integer of the range; None sets no limit.
     """
 
     def __init__(self, least: int | None, most: int | None = None) -> None:
@@ -96,7 +96,7 @@ class Integers(Interval):
         super().__init__(Integral, least, most, closed=closed)
 
     def is_satisfied_by(self, val: Any) -> bool:
-        """Tell whether a value is an integer of the range."""
+        """Return whether a value is an integer of the range."""
         return is_integer(val) and val in self
 
 
@@ -155,10 +155,10 @@ def finite_column(values: Any, name: str) -> Floats:
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """Raise ValueError for what would be read in silence, or not at all.
+    """Raise ValueError for values that numpy would read wrongly without an error.
 
-    That is masked entries, whose values scikit-learn would use; lazy frames of polars,
-    whose rows are not there yet; and categories that are no numbers.
+    These are masked entries, whose hidden values scikit-learn would use; lazy frames of
+    polars, which have no rows yet; and categories that are not numbers.
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         n_masked = int(np.ma.getmaskarray(values).sum())
@@ -175,13 +175,13 @@ def refuse_lazy(values: Any, name: str) -> None:
     polars = sys.modules.get("polars")
     if polars is None or not isinstance(values, polars.LazyFrame | polars.Expr):
         return
-    what = type(values).__name__
+    kind = type(values).__name__
     advice = "pass what its collect() returns"
-    if what == "Expr":
+    if kind == "Expr":
         advice = f"pass the column, such as frame[{name!r}]"
     elif name != "X":
         advice = f"pass a column of what its collect() returns, such as [{name!r}]"
-    raise ValueError(f"{name} is a polars {what}, which has no rows yet; {advice}.")
+    raise ValueError(f"{name} is a polars {kind}, which has no rows yet; {advice}.")
 
 
 def _refuse_categories(values: Any, name: str) -> None:

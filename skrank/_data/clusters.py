@@ -22,7 +22,7 @@ def cluster_codes(clusters: Any, n_lists: int) -> Indices:
     codes = _codes(clusters, n_lists, "lists")
     if n_lists and codes.max() == 0:
         raise ValueError(
-            "clusters puts all lists into one cluster, which tells nothing of how "
+            "clusters puts all lists into one cluster, which does not show how "
             "clusters differ; give at least two."
         )
     return codes

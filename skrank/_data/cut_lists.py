@@ -1,8 +1,8 @@
 """Warn where scikit-learn's tools take some rows of a list and leave others.
 
-A fit and a score see the rows that they get, and cannot tell that others are missing.
-The functions of scikit-learn that called them have all rows, and the row numbers of
-the training and the test part.
+A fit or a score gets some rows, and cannot see that others are missing. But the
+functions of scikit-learn that called it hold all rows, and the row numbers of the
+training and the test part, in their local variables.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ SAMPLED = (
     "whole lists as X and y."
 )
 
-# Calls of joblib that have warned already, which stand for one search or one loop; and
-# where there is none, as in joblib's workers, the data of which was warned.
+# Warn once a search. A call of joblib stands for one search or one loop; in joblib's
+# workers, where there is no such call, the data stand for it.
 _warned: WeakSet[Any] = WeakSet()
 _warned_of: set[tuple[str, str]] = set()
 
@@ -48,7 +48,7 @@ def warn_of_cut_lists(
     groups : array-like of shape (n_rows,)
         Group labels of the rows in hand.
     same : callable
-        Tells whether two sequences hold the same labels.
+        Returns whether two sequences hold the same labels.
     on_index : callable
         Returns the groups on the index of a pandas object, else None.
     """
@@ -66,7 +66,7 @@ def warn_of_cut_lists(
 
 
 def _is_first(message: str, y: Any) -> bool:
-    """Tell whether a run has not warned so far, and remember that it does now."""
+    """Return whether a run has not warned so far, and remember that it warns now."""
     run = _outermost_run()
     if run is None:
         key = message, f"{len(y)} {np.asarray(y).ravel()[:9]}"
@@ -82,9 +82,9 @@ def _outermost_run() -> Any:
     """Return joblib's object for all fits of the user's call; None in its workers."""
     run = None
     for variables in locals_of_callers("joblib"):
-        one = variables.get("self")
-        if type(one).__name__ == "Parallel":
-            run = one
+        caller = variables.get("self")
+        if type(caller).__name__ == "Parallel":
+            run = caller
     return run
 
 
@@ -94,7 +94,7 @@ def _of_split(
     same: Callable[[Any, Any], bool],
     on_index: Callable[[Any], Any],
 ) -> str | None:
-    """Say how a training and a test part cut lists, if they do."""
+    """Return the warning if a training and a test part cut lists, else None."""
     train, test = np.asarray(variables["train"]), np.asarray(variables["test"])
     if train.dtype.kind not in "iu" or test.dtype.kind not in "iu":
         return None
@@ -112,37 +112,37 @@ def _of_split(
 
 
 def _how_cut(codes: NDArray, train: NDArray, test: NDArray) -> str | None:
-    """Say how two sets of rows cut lists, if they do."""
+    """Return the warning if two sets of rows cut lists, else None."""
     whole = np.bincount(codes)
     in_train = np.bincount(codes[train], minlength=len(whole))
     in_test = np.bincount(codes[test], minlength=len(whole))
     if np.any((in_train > 0) & (in_test > 0)):
         return IN_BOTH
-    taken = in_train + in_test
-    return THINNED if np.any((taken > 0) & (taken < whole)) else None
+    used = in_train + in_test
+    return THINNED if np.any((used > 0) & (used < whole)) else None
 
 
 def _of_sample(
     variables: Mapping[str, Any], groups: Any, on_index: Callable[[Any], Any]
 ) -> str | None:
-    """Say that a sample of rows leaves out rows of its lists, if it does."""
+    """Return the warning if a sample of rows cuts lists, else None."""
     labels = on_index(variables["y"])
     if labels is None or len(labels) <= len(groups):
         return None
-    codes, n_known = _codes(np.asarray(labels)), None
-    of_sample = dict(zip(np.asarray(labels).tolist(), codes.tolist(), strict=True))
-    known = [of_sample.get(label) for label in np.asarray(groups).tolist()]
-    if None in known:
+    codes = _codes(np.asarray(labels))
+    code_of = dict(zip(np.asarray(labels).tolist(), codes.tolist(), strict=True))
+    sampled = [code_of.get(label) for label in np.asarray(groups).tolist()]
+    if None in sampled:
         return None
-    n_known = np.bincount(np.asarray(known, dtype=np.intp), minlength=codes.max() + 1)
-    thinned = (n_known > 0) & (n_known < np.bincount(codes))
+    sizes = np.bincount(np.asarray(sampled, dtype=np.intp), minlength=codes.max() + 1)
+    thinned = (sizes > 0) & (sizes < np.bincount(codes))
     return SAMPLED if thinned.any() else None
 
 
 def _candidates(
     variables: Mapping[str, Any], on_index: Callable[[Any], Any]
 ) -> Iterator[Any]:
-    """Yield what may be the groups of all rows."""
+    """Yield arguments of the caller that may be the groups of all rows."""
     labels = on_index(variables["y"])
     if labels is not None:
         yield labels
@@ -151,7 +151,7 @@ def _candidates(
 
 
 def _columns(params: Any) -> Iterator[Any]:
-    """Yield the arrays of parameters, those of several scorers too."""
+    """Yield the arrays among parameters, also of nested ones for several scorers."""
     if isinstance(params, Mapping):
         for value in params.values():
             yield from _columns(value)

@@ -11,8 +11,8 @@ from sklearn.utils.validation import validate_data
 
 from skrank._data.checks import as_written, count_of, listing, refuse_masked
 
-FLOATS = [np.float64, np.float32]  # kinds of numbers that stay as they are
-BLOCK = 2**22  # entries that are looked at together
+FLOATS = [np.float64, np.float32]  # types that are not converted
+BLOCK = 2**22  # entries that are checked at a time
 
 
 def validate_features(
@@ -63,7 +63,7 @@ def validate_features(
 
 
 def _columns_without_numbers(X: Any) -> str | None:
-    """Say which columns hold NaN or infinity, in how many rows; None if none do."""
+    """Return a text on the columns with NaN or infinity, or None if there are none."""
     try:
         counts = _counts(X)
     except (TypeError, ValueError):  # a kind of table that cannot be read again
@@ -88,7 +88,9 @@ def _counts(X: Any) -> NDArray[np.intp]:
         stored = sparse.coo_array(X)
         bad = stored.col[~np.isfinite(stored.data)]
         return np.bincount(bad, minlength=X.shape[1])
-    if hasattr(X, "columns"):  # not NumPy's reading of pandas' own missing values
+    if hasattr(
+        X, "columns"
+    ):  # by column: NumPy would read pandas.NA of the whole frame as an object
         return np.array([_n_bad(X[name]) for name in X.columns])
     table = np.asarray(X)
     if table.dtype.kind not in "fiub":
@@ -110,7 +112,7 @@ def _n_bad(column: Any) -> int:
 
 
 def _as_number(value: Any) -> float:
-    """Return a value as a number, NaN for what is none."""
+    """Return a value as a number, or NaN if it is not a number."""
     try:
         return float(value)
     except (TypeError, ValueError):

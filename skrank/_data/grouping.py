@@ -39,7 +39,7 @@ class Grouping:
     labels: NDArray
 
     def gather(self, values: NDArray) -> NDArray:
-        """Return row values in the order of the lists."""
+        """Return values in row order as values in the order of the lists."""
         return values if self.rows is None else values[self.rows]
 
     def scatter(self, values: NDArray) -> NDArray:
@@ -57,8 +57,8 @@ class Grouping:
     def label_order(self) -> Indices | None:
         """Return the permutation that sorts the lists by label.
 
-        None where they are sorted, or where labels of different kinds cannot be:
-        these stay in the order in which they first appear.
+        Returns None where they are sorted already, or where labels of different kinds
+        cannot be compared; such lists stay in the order of first appearance.
         """
         labels = self.labels
         if labels.dtype.kind != "O":
@@ -95,7 +95,7 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
         If groups are not one-dimensional, have another length, miss values or
         cannot be hashed.
     """
-    is_plain = type(groups) is np.ndarray  # which needs none of these looks
+    is_plain = type(groups) is np.ndarray  # which needs no further checks
     categorical = None if is_plain else _codes_and_categories(groups, n_rows)
     labels = one_dimensional(groups) if categorical is None else categorical[0]
     if n_rows is not None and len(labels) != n_rows:
@@ -200,7 +200,7 @@ def one_dimensional(groups: Any) -> NDArray:
 
 
 def _are_sizes(labels: NDArray, n_rows: int) -> bool:
-    """Tell whether labels may be sizes of lists that are so many rows together."""
+    """Return whether labels may be list sizes: integers whose sum is the row number."""
     if labels.dtype.kind not in "iuf" or not len(labels):
         return False
     with np.errstate(over="ignore", invalid="ignore"):
@@ -216,7 +216,7 @@ def _refuse_missing(n_missing: int) -> None:
 
 
 def is_missing(label: Any) -> bool:
-    """Tell None, NaN, NaT and pandas.NA, or a tuple that holds one, from labels."""
+    """Return whether a label is None, NaN, NaT or pandas.NA, or a tuple with one."""
     if label is None:
         return True
     if isinstance(label, tuple):
@@ -235,8 +235,9 @@ def _codes_and_categories(
 ) -> tuple[NDArray, NDArray] | None:
     """Return the code of each row and the categories of pandas categorical groups.
 
-    None for all else: also where rows are missing or miscounted, which is told of
-    labels, and where categories are more than rows, so that labels are the less work.
+    Returns None for other groups. Also for a wrong number of rows or missing values,
+    where errors should name labels, and for more categories than rows, where labels are
+    less work.
     """
     pandas = sys.modules.get("pandas")
     dtype = getattr(groups, "dtype", None)
@@ -260,8 +261,7 @@ def _codes_and_categories(
 def _code_categories(codes: NDArray, categories: NDArray) -> tuple[Indices, NDArray]:
     """Return numbers from 0 and their labels for codes of which some may be unused.
 
-    In the order that labels that are no categories have: sorted, or for objects that of
-    first appearance.
+    Numbers follow the order of labels: sorted, or by first appearance for objects.
     """
     first = np.full(len(categories), len(codes))
     first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last to be written stays
@@ -298,6 +298,7 @@ def _code_sortable(labels: NDArray) -> tuple[Indices, NDArray]:
     if labels.dtype.kind in "iu":
         low, high = int(labels.min()), int(labels.max())
         if high - low <= 4 * len(labels):
+            # 64 bits, so that the difference cannot overflow.
             wide = labels.astype(f"{labels.dtype.kind}8")
             shifted = (wide - wide.dtype.type(low)).astype(np.intp)
             present = np.zeros(high - low + 1, dtype=bool)
@@ -306,11 +307,11 @@ def _code_sortable(labels: NDArray) -> tuple[Indices, NDArray]:
             values = np.flatnonzero(present).astype(wide.dtype)
             return codes, (values + wide.dtype.type(low)).astype(labels.dtype)
     if labels.dtype.kind in "SU":
-        # Hashing all and sorting the distinct ones beats sorting all.
-        codes, seen = _code_objects(labels)
-        values, first_seen = np.unique(seen.astype(labels.dtype), return_index=True)
-        number = np.empty_like(first_seen)
-        number[first_seen] = np.arange(len(values))
+        # To hash all labels and sort the distinct ones is faster than to sort all.
+        codes, distinct = _code_objects(labels)
+        values, places = np.unique(distinct.astype(labels.dtype), return_index=True)
+        number = np.empty_like(places)
+        number[places] = np.arange(len(values))
         return number[codes], values
     values, codes = np.unique(labels, return_inverse=True)
     return codes, values
@@ -319,8 +320,8 @@ def _code_sortable(labels: NDArray) -> tuple[Indices, NDArray]:
 def _stable_order(codes: Indices) -> Indices:
     """Sort small non-negative integers, stably: by radix, 16 bits at a time.
 
-    NumPy's stable sort is by radix for 16 bits alone. For rows in random order this
-    takes a quarter of its time (18 ms of 83 ms for a million rows in 10,000 lists).
+    NumPy sorts by radix for types of 16 bits alone, and by merging for larger ones. For
+    a million rows in random order, in 10,000 lists, this takes 18 ms instead of 83 ms.
     """
     order = np.argsort(codes.astype(np.uint16), kind="stable")
     for shift in range(16, int(codes.max()).bit_length(), 16):

@@ -1,4 +1,4 @@
-"""Find the groups of rows, and explain what is missing."""
+"""Find the groups of rows, and explain how to pass them where they are missing."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ R = TypeVar("R")
 
 
 def takes_groups(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function so that other names of ``groups`` raise with ours.
+    """Decorate a function so that the error for ``qid=`` and the like names ``groups``.
 
-    Other unknown arguments raise as they always do.
+    Other unknown arguments raise the usual TypeError.
     """
     is_method = next(iter(signature(function).parameters)) == "self"
 
@@ -55,18 +55,18 @@ def find_groups(
     name: str = "y",
     explain: Callable[[str], str] | None = None,
 ) -> Any:
-    """Return the groups given, or those on the index of ``y``.
+    """Return ``groups``, or if None the groups on the index of ``y``.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,) or (n_rows, n_features)
-        Labels, or what else may be a pandas object with an index level "groups".
+        Labels or features; may be a pandas object with an index level "groups".
     groups : array-like of shape (n_rows,) or None
         One group label a row.
     method : str
         The caller's name, for messages.
     name : str, default="y"
-        The name of what may carry groups, for messages.
+        The name of the argument ``y`` in messages.
     explain : callable, default=None
         Returns the message for missing groups from ``method``; None means
         :func:`missing_groups_message`.
@@ -74,7 +74,7 @@ def find_groups(
     Returns
     -------
     groups : array-like of shape (n_rows,)
-        As given, not yet checked.
+        Not checked yet.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def find_groups(
         warn_of_cut_lists(indexed, _same_labels, groups_on_index)
         return indexed
     if indexed is not None and not _same_labels(indexed, groups):
-        # Missing values and another length have better advice of their own.
+        # Later checks explain missing values and a wrong length better.
         group_rows(groups, len(indexed))
         group_rows(indexed)
         message = (
@@ -119,14 +119,14 @@ def groups_on_index(y: Any) -> Any:
 
 
 def _other_levels(y: Any, name: str) -> str:
-    """Say how to use a level of the index that has a name, but not ours."""
+    """Return advice on an index level with another name, or an empty text."""
     index = getattr(y, "index", None)
     names = getattr(index, "names", None) or ()
-    named = [one for one in names if isinstance(one, str)]
-    if not named:
+    levels = [level for level in names if isinstance(level, str)]
+    if not levels:
         return ""
-    known = [one for one in named if one.lower() in OTHER_NAMES]
-    level = (known or named)[0]
+    likely = [level for level in levels if level.lower() in OTHER_NAMES]
+    level = (likely or levels)[0]
     return (
         f" The index of {name} has the level {level!r}: if it holds the groups, pass "
         f"groups={name}.index.get_level_values({level!r}), or rename it by "
@@ -135,7 +135,7 @@ def _other_levels(y: Any, name: str) -> str:
 
 
 def missing_groups_message(method: str) -> str:
-    """Explain how to pass groups, given how scikit-learn is set up at the moment."""
+    """Return advice on passing groups, by how scikit-learn is configured."""
     if sklearn.get_config()["enable_metadata_routing"]:
         state = "metadata routing is on, but nothing passed groups this far."
     else:
@@ -156,7 +156,7 @@ def missing_groups_message(method: str) -> str:
 
 @takes_groups
 def list_labels(groups: Any) -> NDArray:
-    """Return the labels of the lists, in the order of values given a list at a time.
+    """Return the labels of the lists, in the order of values that are given by list.
 
     Parameters
     ----------
@@ -238,22 +238,22 @@ def with_groups(y: Any, groups: Any) -> Any:
     labels = one_dimensional(groups)
     if labels.dtype == np.float16:
         labels = labels.astype(np.float32)  # pandas has no index of half floats
-    # Named for objects, lest pandas turn them into dates, strings or a MultiIndex.
+    # For objects name the type, or pandas makes dates, strings or a MultiIndex of them.
     dtype = object if labels.dtype.kind == "O" else None
     index = pd.Index(labels, dtype=dtype, name=LEVEL, tupleize_cols=False)
     return pd.Series(values, index=index)
 
 
 def _same_labels(a: Any, b: Any) -> bool:
-    """Tell whether two sequences hold the same group labels row by row."""
+    """Return whether two sequences hold the same group labels row by row."""
     first, second = one_dimensional(a), one_dimensional(b)
     kinds = {first.dtype.kind, second.dtype.kind}
     if kinds <= set("biu") or kinds == {"f"} or kinds == {"M"} or kinds == {"m"}:
         return bool(np.array_equal(first, second))
     if kinds in ({"O", "M"}, {"O", "m"}):
-        dated, other = (first, second) if second.dtype == object else (second, first)
+        dates, objects = (first, second) if second.dtype == object else (second, first)
         try:
-            return bool(np.array_equal(dated, other.astype(dated.dtype)))
+            return bool(np.array_equal(dates, objects.astype(dates.dtype)))
         except (TypeError, ValueError):
             return False
     return first.tolist() == second.tolist()

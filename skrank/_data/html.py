@@ -41,7 +41,7 @@ class Table(NamedTuple):
     n_text : int
         How many columns at the left hold text, not numbers.
     caption : str
-        What stands above.
+        Title above the table.
     """
 
     heads: Sequence[str]
@@ -82,7 +82,7 @@ def list_html(texts: Iterable[str]) -> str:
 
 
 def page_html(*parts: str) -> str:
-    """Return parts as what ``_repr_html_`` gives, with the style that they need."""
+    """Return parts as one text for ``_repr_html_``, with the style sheet."""
     return f'<div class="skrank">{STYLE}{"".join(parts)}</div>'
 
 

@@ -46,22 +46,22 @@ class Lists:
     __slots__ = ("n_lists", "n_rows", "offsets", "sizes", "starts")
 
     def __init__(self, sizes: ArrayLike) -> None:
-        given = np.asarray(sizes)
-        if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iu":
+        values = np.asarray(sizes)
+        if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iu":
             raise ValueError(
                 "sizes must be a one-dimensional array of at least one integer, "
-                f"got shape {given.shape} and dtype {given.dtype}."
+                f"got shape {values.shape} and dtype {values.dtype}."
             )
-        if given.min() < 1:
-            raise ValueError(f"sizes must be at least 1, got {given.min()}.")
-        n_rows = given.sum(dtype=np.float64)
+        if values.min() < 1:
+            raise ValueError(f"sizes must be at least 1, got {values.min()}.")
+        n_rows = values.sum(dtype=np.float64)
         if n_rows >= 2.0**63:  # as offsets, they would wrap round
             raise ValueError(f"sizes add up to {n_rows:.3g} rows, which is too many.")
-        self.sizes: Indices = given.astype(np.intp)
-        self.offsets: Indices = np.zeros(given.size + 1, dtype=np.intp)
+        self.sizes: Indices = values.astype(np.intp)
+        self.offsets: Indices = np.zeros(values.size + 1, dtype=np.intp)
         np.cumsum(self.sizes, out=self.offsets[1:])
         self.starts: Indices = self.offsets[:-1]
-        self.n_lists = given.size
+        self.n_lists = values.size
         self.n_rows = int(self.offsets[-1])
 
     @classmethod
@@ -111,7 +111,7 @@ class Lists:
         return values.repeat(self.sizes, axis=0)
 
     def _rows(self, values: ArrayLike) -> NDArray:
-        """Return row values, since ``reduceat`` adds what is too long to the end."""
+        """Return row values after a check of their number, which ``reduceat`` omits."""
         values = np.asarray(values)
         if values.shape[:1] != (self.n_rows,):
             raise ValueError(

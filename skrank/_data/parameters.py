@@ -1,4 +1,4 @@
-"""scikit-learn's checks of parameters, which keep the types of what they decorate."""
+"""scikit-learn's decorators that check parameters, with types for type checkers."""
 
 from __future__ import annotations
 

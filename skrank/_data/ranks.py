@@ -58,18 +58,18 @@ def ranks_in_order(scores: Floats, lists: Lists, method: str) -> Floats:
     """Return the ranks of checked scores whose lists are contiguous."""
     levels = Levels(scores, lists)
     list_start = np.repeat(lists.starts, levels.n_levels)
-    before = levels.starts[:-1] - list_start
+    n_better = levels.starts[:-1] - list_start  # rows of the list above each level
     if method == "ordinal":
-        in_order = np.arange(1, lists.n_rows + 1) - lists.expand(lists.starts)
+        sorted_ranks = np.arange(1, lists.n_rows + 1) - lists.expand(lists.starts)
     else:
-        of_level = {
-            "min": before + 1,
-            "max": before + levels.sizes,
-            "average": before + (levels.sizes + 1) / 2,
-            "dense": np.arange(1, len(before) + 1)
+        level_ranks = {
+            "min": n_better + 1,
+            "max": n_better + levels.sizes,
+            "average": n_better + (levels.sizes + 1) / 2,
+            "dense": np.arange(1, len(n_better) + 1)
             - np.repeat(levels.offsets[:-1], levels.n_levels),
         }[method]
-        in_order = np.repeat(of_level, levels.sizes)
-    ranks = np.empty_like(in_order)
-    ranks[levels.order] = in_order
+        sorted_ranks = np.repeat(level_ranks, levels.sizes)
+    ranks = np.empty_like(sorted_ranks)
+    ranks[levels.order] = sorted_ranks
     return ranks

@@ -1,4 +1,4 @@
-"""Leave an estimator as it was when its fit raises."""
+"""Restore an estimator if its ``fit`` raises."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 def keeps_old_state(fit: F) -> F:
     """Decorate a ``fit`` so that an error leaves the estimator as it was before.
 
-    Checks of scikit-learn store names and number of the features before the rest of
-    the arguments are looked at. A refit that failed half way would answer with the
-    weights of one table for the columns of another.
+    scikit-learn stores names and number of the features before other arguments are
+    checked. Without this, a refit that fails half way would leave weights of the old
+    columns beside names of the new ones.
     """
 
     @wraps(fit)
     def all_or_nothing(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
+        old_state = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)
         except BaseException:
             vars(self).clear()
-            vars(self).update(before)
+            vars(self).update(old_state)
             raise
 
     return cast(F, all_or_nothing)

@@ -1,4 +1,4 @@
-"""Warn in the name of the user's own line, however deep the reason was found."""
+"""Warnings that point at the user's line, not at a line inside the library."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any
 
-# Pipelines, searches and scorers stand between a user and a ranker.
+# Pipelines, searches and scorers, which call rankers for users.
 PASSED_OVER = ("skrank", "sklearn", "joblib")
-# What runs a function of skrank in another thread or process.
+# Packages that run a function of skrank in another thread or process.
 STARTERS = ("concurrent", "multiprocessing", "runpy", "threading")
-# Decorators, which stand before the public methods.
+# Decorators of public methods.
 DECORATORS = (
     *("skrank._data.groups", "skrank._data.parameters", "skrank._data.rollback"),
     "skrank._fit.progress",
@@ -51,7 +51,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def in_cross_validation() -> bool:
-    """Tell whether scikit-learn is fitting to one of many parts of a user's data."""
+    """Return whether this fit is one of many that a cross-validation makes."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_globals.get("__name__") == PARTS_OF_DATA:
@@ -63,8 +63,7 @@ def in_cross_validation() -> bool:
 def locals_of_callers(package: str) -> Iterator[Mapping[str, Any]]:
     """Yield the local variables of the calls from a package, the innermost first.
 
-    What scikit-learn hands on is a part of the data; what it was taken from stands in
-    the functions that called.
+    scikit-learn passes on a part of the data; the functions that call hold all of it.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -76,8 +75,8 @@ def locals_of_callers(package: str) -> Iterator[Mapping[str, Any]]:
 def _package(frame: FrameType, called: str) -> str:
     """Return the top of the name of the module whose code a frame runs.
 
-    Workers are started by ``-m`` and a module, or by ``-c`` and a line, whose frame
-    then called multiprocessing.
+    A worker's outermost frame belongs to no package if it was started by ``-m`` or
+    ``-c``; then the module that it called counts.
     """
     name = str(frame.f_globals.get("__name__", ""))
     if name == "__main__":

@@ -1,4 +1,4 @@
-"""The same fit on Dask, for data that outgrow one machine's memory.
+"""Fit linear rankers on Dask, for data larger than the memory of one machine.
 
 Needs the extra "dask": ``pip install "skrank[dask]"``.
 """

@@ -1,4 +1,4 @@
-"""Find a cluster, and say in words what went wrong with it."""
+"""Find a cluster, and explain its errors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# Errors of a cluster that is gone; some stand where versions of distributed differ.
+# Errors of a lost cluster; which one is raised depends on the version of distributed.
 LOST = {
     *("CancelledError", "ClosedClientError", "CommClosedError"),
     *("FutureCancelledError", "TimeoutError"),
@@ -48,7 +48,7 @@ def find_client(client: Any, caller: str) -> Any:
 
 @contextmanager
 def errors_in_words(caller: str) -> Iterator[None]:
-    """Turn errors of a lost cluster into one that says so."""
+    """Turn errors of a lost cluster into one error that explains it."""
     from distributed.scheduler import KilledWorker
 
     try:

@@ -1,4 +1,4 @@
-"""Scores and metrics of dask collections."""
+"""Scores and metrics of rows in dask collections."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def evaluate(
     client: Any = None,
     shuffle: Any = "auto",
 ) -> dict[str, float]:
-    """Return the means of metrics over lists, added up where the lists are.
+    """Return the means of metrics over lists; each worker adds up its own lists.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Fit a linear ranker to lists that workers hold."""
+"""Fit a linear ranker to lists that are spread over workers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from skrank.dask._sources import Columns, Source, sources
 from skrank.linear_model._base import BaseLinearRanker
 
 
-class Known(NamedTuple):
-    """What the client knows of all parts together.
+class MergedFacts(NamedTuple):
+    """Labels and lists of all parts, which the client holds.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class Known(NamedTuple):
         Labels, lists and weights of all data, in an order that no partitioning
         changes; no features.
     rows : list of ndarray
-        Where the rows of each part stand in this order.
+        Places of the rows of each part in this order.
     lists : list of ndarray
-        Where the lists of each part stand in this order.
+        Places of the lists of each part in this order.
     """
 
     data: FitData
@@ -114,7 +114,7 @@ def fit(
 
     Notes
     -----
-    A worker that is lost costs its parts' loading, not the fit: all parts are tasks.
+    If a worker is lost, its parts are loaded again, and the fit goes on.
     Rows of a list keep the order of the file through the shuffle, so that
     ``ties="order"`` means the same; random ties do not depend on the partitioning.
 
@@ -151,11 +151,11 @@ def fit(
     with errors_in_words("fit"):
         source = sources(data, columns, client, shuffle)
         parts, facts = loaded(source, client)
-        known = merged(facts)
-        warn_of_data(name, known.data)
+        merged_facts = merged(facts)
+        warn_of_data(name, merged_facts.data)
         loss = fitted._loss()
         objective = distributed_objective(
-            client, parts, facts, known, loss, fitted.normalize
+            client, parts, facts, merged_facts, loss, fitted.normalize
         )
         del parts
         fitted.alpha_ = (
@@ -163,12 +163,12 @@ def fit(
         )
         objective.alpha = fitted.alpha_
         warn_of_cost(name, objective.data, loss)
-        _set_names(fitted, source, known.data.X.shape[1])
+        _set_names(fitted, source, merged_facts.data.X.shape[1])
         objective.l1_ratio = fitted.l1_ratio
-        objective.bounds = fitted._bounds(known.data.X.shape[1])
+        objective.bounds = fitted._bounds(merged_facts.data.X.shape[1])
         try:
             fitted._fit_objective(name, objective)
-        except BaseException:  # a user's Ctrl-C, too, must leave the workers free
+        except BaseException:  # also after Ctrl-C the workers must forget their parts
             client.cancel(objective.shards)
             raise
     return fitted
@@ -186,7 +186,7 @@ def columns_of(
 
 
 def loaded(source: Source, client: Any) -> tuple[list[Any], list[Facts]]:
-    """Return futures of the checked parts, and what the client must know of them."""
+    """Return futures of the checked parts, and facts about them for the client."""
     from dask import delayed
 
     loading = [delayed(load, nout=2)(raw) for raw in source.parts]
@@ -195,35 +195,34 @@ def loaded(source: Source, client: Any) -> tuple[list[Any], list[Facts]]:
     return parts, facts
 
 
-def merged(facts: list[Facts]) -> Known:
-    """Return what the client knows of all parts together.
+def merged(facts: list[Facts]) -> MergedFacts:
+    """Put the facts about all parts together.
 
-    Lists stand in the order in which they begin in the data; where the rows of a list
-    are apart and labels are no objects, in the order of their labels: as on one
-    machine.
+    Lists are in the order of their first rows. Where rows of a list are apart, and
+    labels can be sorted, lists are in the order of labels, as on one machine.
     """
-    filled = [one for one in facts if len(one.sizes)]
+    filled = [part for part in facts if len(part.sizes)]
     if not filled:
         raise ValueError("data has no rows; pass at least one list.")
-    widths = {one.n_features for one in filled}
+    widths = {part.n_features for part in filled}
     if len(widths) > 1:
         raise ValueError(
             f"parts have {', '.join(map(str, sorted(widths)))} features; all "
             "parts must have the same number."
         )
     _refuse_cut_lists(facts)
-    if len({one.weights is None for one in filled}) > 1:
+    if len({part.weights is None for part in filled}) > 1:
         raise ValueError(
             "some parts have weights and others none; give weights to all or to none."
         )
-    sizes = np.concatenate([one.sizes for one in filled]).astype(np.intp)
-    first = np.concatenate([one.first for one in filled])
-    if all(one.together for one in filled) or any(
-        one.labels.dtype.kind == "O" for one in filled
+    sizes = np.concatenate([part.sizes for part in filled]).astype(np.intp)
+    first = np.concatenate([part.first for part in filled])
+    if all(part.together for part in filled) or any(
+        part.labels.dtype.kind == "O" for part in filled
     ):
         order = np.argsort(first, kind="stable")
     else:
-        labels = np.concatenate([one.labels for one in filled])
+        labels = np.concatenate([part.labels for part in filled])
         order = np.argsort(labels, kind="stable")
     place = np.empty(len(order), dtype=np.intp)
     place[order] = np.arange(len(order))
@@ -231,33 +230,33 @@ def merged(facts: list[Facts]) -> Known:
     y: Floats = np.empty(lists.n_rows)
     weights = None if filled[0].weights is None else np.empty(len(order))
     rows_of, lists_of, start = [], [], 0
-    for one in facts:
-        at = place[start : start + len(one.sizes)]
-        start += len(one.sizes)
-        own = Lists(one.sizes) if len(one.sizes) else None
+    for part in facts:
+        places = place[start : start + len(part.sizes)]
+        start += len(part.sizes)
         rows = np.zeros(0, dtype=np.intp)
-        if own is not None:
-            offset = lists.starts[at] - own.starts
-            rows = np.arange(own.n_rows) + own.expand(offset)
-            y[rows] = one.y
+        if len(part.sizes):
+            lists_of_part = Lists(part.sizes)
+            offset = lists.starts[places] - lists_of_part.starts
+            rows = np.arange(lists_of_part.n_rows) + lists_of_part.expand(offset)
+            y[rows] = part.y
             if weights is not None:
-                weights[at] = one.weights
+                weights[places] = part.weights
         rows_of.append(rows)
-        lists_of.append(at)
+        lists_of.append(places)
     if weights is not None and weights.max() == 0:
         raise ValueError(
             "weights are zero for every list; at least one must be above zero."
         )
-    constant = np.logical_and.reduce([one.constant for one in filled])
+    constant = np.logical_and.reduce([part.constant for part in filled])
     shape = Shape((lists.n_rows, filled[0].n_features))
     data = FitData(shape, y, lists, weights=weights, constant=constant)
-    return Known(data, rows_of, lists_of)
+    return MergedFacts(data, rows_of, lists_of)
 
 
 def _refuse_cut_lists(facts: list[Facts]) -> None:
     where: dict[Any, int] = {}
-    for number, one in enumerate(facts):
-        for label in one.labels.tolist():
+    for number, part in enumerate(facts):
+        for label in part.labels.tolist():
             if where.setdefault(label, number) != number:
                 raise ValueError(
                     f"list {as_written(label)} has rows in parts {where[label]} and "
@@ -269,19 +268,21 @@ def distributed_objective(
     client: Any,
     parts: list[Any],
     facts: list[Facts],
-    known: Known,
+    merged_facts: MergedFacts,
     loss: Any,
     normalize: str | None,
 ) -> DistributedObjective:
     """Return the objective, without a penalty so far, after the labels are checked."""
-    data = known.data
+    data = merged_facts.data
     checked = loss.check_labels(data.y, data.lists)
     changed = checked is not data.y
     extra_start = loss.extra_parameters(checked, data.lists)
     weights = data.list_weights()
     total = float(weights.sum())
     shards, shares = [], []
-    for part, rows, at in zip(parts, known.rows, known.lists, strict=True):
+    for part, rows, at in zip(
+        parts, merged_facts.rows, merged_facts.lists, strict=True
+    ):
         share = float(weights[at].sum()) / total if len(at) else 0.0
         if share == 0.0:
             continue

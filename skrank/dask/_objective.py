@@ -1,4 +1,4 @@
-"""What a ranker minimises, where whole lists are spread over workers."""
+"""The objective of a linear ranker, where whole lists are spread over workers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LARGE = 10**5  # parameters from which they are sent to each worker once
 
 
 class Shape(tuple):
-    """Stands for features that lie elsewhere: all that is known is their shape."""
+    """Shape of features that workers hold, in place of the features."""
 
     __slots__ = ()
     shape = property(lambda self: tuple(self))
@@ -89,11 +89,11 @@ class DistributedObjective(Penalised):
         self.n_features = data.X.shape[1]
         self.homes: list[str | None] = []
         self._sampled_ranges: Floats | None = None
-        self.shared: dict[str, Any] = {}  # what solvers leave for each other
+        self.shared: dict[str, Any] = {}  # results that one solver leaves for the next
 
     @property
     def blocks(self) -> list[Any]:
-        """One block of all lists, with what labels alone decide and no features."""
+        """One block of all lists, with prepared labels and without features."""
         lists = self.data.lists
         prepared = self.loss.prepare(self.data.y, lists)
         block = SimpleNamespace(
@@ -106,7 +106,7 @@ class DistributedObjective(Penalised):
         return [block]
 
     def _factors(self, prepared: Any) -> Floats:
-        """Return what each list counts in the objective."""
+        """Return the factor of each list in the objective."""
         weights = self.data.list_weights()
         shares = weights / weights.max()
         shares = shares / shares.sum()
@@ -125,7 +125,7 @@ class DistributedObjective(Penalised):
 
     @contextmanager
     def running(self) -> Iterator[DistributedObjective]:
-        """Workers see to their own threads."""
+        """Do nothing: workers start and stop their threads themselves."""
         yield self
 
     def on_shards(self, function: Callable, *arguments: Any) -> list[Any]:
@@ -166,7 +166,7 @@ class DistributedObjective(Penalised):
         return self.homes
 
     def summed(self, function: Callable, *arguments: Any) -> tuple[Any, ...]:
-        """Return the weighted sums of what a function returns of every shard."""
+        """Return weighted sums, over shards, of the results of a function."""
         results = self.on_shards(function, *arguments)
         weighted = [
             tuple(share * part for part in result)
@@ -192,13 +192,13 @@ class DistributedObjective(Penalised):
         return spread_from(self.sampled_ranges())
 
     def sampled_ranges(self) -> Floats:
-        """Return the ranges in a few blocks of each shard, looked for once."""
+        """Return the ranges in a few blocks of each shard; computed once."""
         if self._sampled_ranges is None:
             self._sampled_ranges = self.ranges()
         return self._sampled_ranges
 
     def rounding(self, parameters: Floats) -> Floats:
-        """Return a bound on what rounding alone adds to each entry of the gradient."""
+        """Return a bound on the rounding error of each entry of the gradient."""
         (total,) = self.summed(_rounding, parameters, self.loss)
         total[: self.n_features] += (
             64.0
@@ -267,7 +267,7 @@ def _remade(shard: LinearObjective, loss: Loss, extra_start: Floats) -> LinearOb
 
 @all_in_order.register
 def _all_in_order(objective: DistributedObjective, coef: Floats) -> bool:
-    """Tell whether the scores of some weights put every pair of rows in order."""
+    """Return whether some weights put every pair of rows in order."""
     return all(objective.on_shards(_shard_in_order, coef))
 
 
@@ -280,7 +280,7 @@ def _shard_in_order(shard: LinearObjective, coef: Floats) -> bool:
 
 @passes_of_gram.register
 def _passes_of_gram(objective: DistributedObjective) -> float:
-    """Return about how many evaluations take as long as to whiten once."""
+    """Return the cost of one whitening, in evaluations of the objective."""
     free = _n_free(objective)
     n_rows = objective.data.lists.n_rows
     stored = max(n_rows * objective.n_features, 1)
@@ -291,7 +291,7 @@ def _passes_of_gram(objective: DistributedObjective) -> float:
 
 @needs_basis.register
 def _needs_basis(objective: DistributedObjective) -> bool:
-    """Rows that outgrow a machine outnumber features."""
+    """Return False: data that need a cluster have more rows than features."""
     return False
 
 
@@ -326,7 +326,8 @@ def _derivatives(
     if clusters is not None:
         raise ValueError("clusters of lists are not known on Dask; leave them out.")
     results = objective.on_shards(_shard_derivatives, parameters, objective.loss)
-    # Lists count by their share of all; the meat has squares of what they count.
+    # A shard's factors become its share of all lists; the meat of the sandwich has
+    # squares of factors.
     weighted = [
         (
             share * one.gradient,

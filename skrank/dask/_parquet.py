@@ -26,9 +26,9 @@ def letor_to_parquet(
 ) -> list[str]:
     """Write LETOR files as parquet files that each hold whole lists.
 
-    Reads in one streaming pass: memory holds one file's rows. A list is what stands
-    together in the file; rows of one query that stand apart end up in several
-    partitions, which :func:`skrank.dask.fit` then finds and shuffles.
+    Reads in one streaming pass: memory holds one file's rows. Neighbouring rows of one
+    query are a list. If a query has rows elsewhere in the file, they may come into
+    another partition; :func:`skrank.dask.fit` finds such lists and shuffles.
 
     Parameters
     ----------
@@ -85,7 +85,8 @@ def letor_to_parquet(
     options = {"n_features": n_features, "zero_based": zero_based, "dtype": dtype}
     for one in path if isinstance(path, list | tuple) else [path]:
         for X, y, groups in _tables(one, rows_per_file, options):
-            # Text, since a later part of the file may hold names of queries.
+            # Groups are text, since later queries of the file may be names, not
+            # numbers.
             columns = {"label": y, "group": np.asarray(groups).astype(str)}
             columns |= dict(zip(names, X.T, strict=True))
             file = target / f"part-{len(files):05d}.parquet"
@@ -112,7 +113,7 @@ def _tables(path: Any, rows_per_file: int, options: dict[str, Any]) -> Any:
             if n_held < rows_per_file:
                 continue
             X, y, groups = (np.concatenate(part) for part in zip(*held, strict=True))
-            # The last list may go on in the next block.
+            # The last list may continue in the next block.
             stop = (
                 int(np.flatnonzero(groups != groups[-1])[-1] + 1)
                 if np.any(groups != groups[-1])
@@ -140,6 +141,6 @@ def _end_of_list(groups: Any, at_least: int, at_most: int) -> int:
 
 
 def _has_rows(text: bytes) -> bool:
-    """Tell whether any line of a block is more than blank or a comment."""
+    """Return whether any line of a block is neither blank nor a comment."""
     lines = (line.lstrip() for line in text.split(b"\n"))
     return any(line and not line.startswith(b"#") for line in lines)

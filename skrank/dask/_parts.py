@@ -1,4 +1,4 @@
-"""One part of the data on a worker: checked rows of whole lists, and facts of them."""
+"""One part of the data on a worker: checked rows of whole lists, and facts about it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What the client must know of a part: about 10 bytes a row.
+    """Facts about a part that the client needs: about 10 bytes a row.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ def _in_file_order(raw: RawPart, n_rows: int) -> tuple[Grouping, NDArray]:
     of_list = grouping.lists.expand(np.arange(grouping.lists.n_lists))
     if np.all((np.diff(listed) > 0) | (np.diff(of_list) > 0)):
         return grouping, numbers
-    # A shuffle promises no order.
+    # A shuffle does not keep the order of rows, so sort them by number.
     order = np.lexsort((listed, of_list))
     rows = order if grouping.rows is None else grouping.rows[order]
     return Grouping(grouping.lists, rows, grouping.labels), numbers

@@ -1,4 +1,4 @@
-"""How large shards and parts are, for dask's scheduler."""
+"""Sizes of shards and parts in bytes, for dask's scheduler."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skrank.dask._parts import Facts, Part
 
 
 def register_sizes() -> None:
-    """Tell dask how large shards and parts are, so that it does not move them."""
+    """Register sizes of shards and parts with dask, so that it does not move them."""
     from dask.sizeof import sizeof
 
     def of_features(X: Any) -> int:

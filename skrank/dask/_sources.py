@@ -1,4 +1,4 @@
-"""What dask holds, as delayed parts of whole lists."""
+"""Turn dask collections into delayed parts of whole lists."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Source(NamedTuple):
     parts : list of Delayed
         Each computes to a :class:`RawPart`.
     feature_names : list of str or None
-        Names of the features, where they have any.
+        Names of the features; None if they have none.
     """
 
     parts: list[Any]
@@ -66,7 +66,7 @@ class Source(NamedTuple):
 
 
 def sources(data: Any, columns: Columns, client: Any, shuffle: Any) -> Source:
-    """Return delayed parts of whole lists from what a user has.
+    """Return delayed parts of whole lists from a user's collection.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def sources(data: Any, columns: Columns, client: Any, shuffle: Any) -> Source:
     columns : Columns
         Names of a frame's columns; features may be empty for all others.
     client : distributed.Client
-        Where it is computed.
+        Runs the computations.
     shuffle : {"auto", True, False}
-        Whether a frame's rows are moved so that lists are whole.
+        Whether to move rows of a frame so that lists are whole.
     """
     if hasattr(data, "to_delayed") and hasattr(data, "map_partitions"):
         return _of_frame(data, columns, client, shuffle)
@@ -159,7 +159,7 @@ def _shuffled(
         for part, start in zip(parts, first, strict=False)
     ]
     meta = frame._meta[list(dict.fromkeys(kept))].assign(**{NUMBER: np.int64(0)})
-    # Tasks, not p2p: a lost worker's partitions are then computed again.
+    # Shuffle by tasks, not p2p, so that partitions of a lost worker can be made again.
     with dask.config.set({"dataframe.shuffle.method": "tasks"}):
         whole = dd.from_delayed(numbered, meta=meta, verify_meta=False).shuffle(
             on=columns.group, npartitions=len(parts)
@@ -243,7 +243,7 @@ def _raw_from_arrays(X: Any, y: Any, groups: Any, weights: Any, start: int) -> R
 
 
 def _raw_from_any(part: Any, columns: Columns, number: int) -> RawPart:
-    """Return what a user's delayed part computes to."""
+    """Return a user's delayed part, once computed, as a `RawPart`."""
     if hasattr(part, "columns"):
         taken = {columns.label, columns.group, columns.weight}
         features = columns.features or [
@@ -276,7 +276,7 @@ def _groups_of(column: Any) -> tuple[int, Any]:
 
 
 def _cut_group(labels: list[Any]) -> tuple[Any, int, int] | None:
-    """Return a group with rows in two partitions, and which; None if there is none."""
+    """Return a group with rows in two partitions, and these; None without one."""
     where: dict[Any, int] = {}
     for number, part in enumerate(labels):
         for label in part.tolist():

@@ -1,4 +1,4 @@
-"""Standard errors of a fit whose lists workers hold."""
+"""Standard errors of a fit to lists that are spread over workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def summary(
 ) -> Any:
     """Return the coefficients with standard errors, on the data of the fit.
 
-    Second derivatives and the gradients of lists are added up where the lists are.
+    Workers add up second derivatives and gradients of their own lists.
 
     Parameters
     ----------

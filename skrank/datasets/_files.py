@@ -17,8 +17,8 @@ class Packing(NamedTuple):
     """How one compressed format is known and opened."""
 
     name: str
-    magic: bytes  # the first bytes of each such file
-    module: str  # has open(); not every interpreter is built with it
+    magic: bytes  # first bytes of each file of the format
+    module: str  # module with open(); some builds of Python lack it
     advice: str
 
 
@@ -31,7 +31,7 @@ PACKINGS = {
 
 
 def packing_of(start: bytes) -> Packing | None:
-    """Return the packing whose files begin like this, if any does."""
+    """Return the packing whose files begin with these bytes, or None."""
     for packing in PACKINGS.values():
         if start.startswith(packing.magic):
             return packing
@@ -39,7 +39,7 @@ def packing_of(start: bytes) -> Packing | None:
 
 
 def name_of(path: Any) -> str:
-    """Return what a file is called in messages."""
+    """Return the name of a file for messages."""
     if hasattr(path, "read"):
         return str(getattr(path, "name", path))
     return os.fsdecode(os.fspath(path))
@@ -84,7 +84,7 @@ def opened(path: Any) -> Iterator[BinaryIO]:
                 yield file
         except errors as error:
             if getattr(error, "errno", None) is not None:
-                raise  # of the disk, not of the content
+                raise  # an error of the disk, not of the content
             raise ValueError(
                 f"{name}: the {packing.name} file is cut short or damaged ({error})."
             ) from error
@@ -97,13 +97,13 @@ def _own_errors(module: Any) -> tuple[type[Exception], ...]:
 
 
 def blocks_of_lines(file: BinaryIO, name: str) -> Iterator[tuple[bytes, bool]]:
-    """Give a file in blocks of whole lines, each line with its newline.
+    """Yield a file in blocks of whole lines, each line with its newline.
 
-    Also gives the start of a line longer than a block, marked by False, before the
-    rest is read: a file that is no such text at all is then refused at once.
+    Also yields the start of a line longer than a block, marked by False, before the
+    rest is read, so that a file that is not text can be refused at once.
     """
-    held: list[bytes] = []
-    begun = start_was_given = False
+    pieces: list[bytes] = []
+    any_text = start_was_yielded = False
     while block := file.read(BLOCK):
         if not isinstance(block, bytes):
             raise TypeError(
@@ -111,16 +111,23 @@ def blocks_of_lines(file: BinaryIO, name: str) -> Iterator[tuple[bytes, bool]]:
             )
         stop = block.rfind(b"\n") + 1
         if not stop:
-            held.append(block)
-            if not start_was_given:
-                start = b"".join(held)
-                yield (start if begun else start.removeprefix(BYTE_ORDER_MARK)), False
-                start_was_given = True
+            pieces.append(block)
+            if not start_was_yielded:
+                start = b"".join(pieces)
+                yield (
+                    (start if any_text else start.removeprefix(BYTE_ORDER_MARK)),
+                    False,
+                )
+                start_was_yielded = True
             continue
-        text = b"".join([*held, block[:stop]])
-        yield (text if begun else text.removeprefix(BYTE_ORDER_MARK)), True
-        begun, start_was_given = True, False
-        held = [block[stop:]]
-    rest = b"".join(held)
-    if rest:
-        yield (rest if begun else rest.removeprefix(BYTE_ORDER_MARK)) + b"\n", True
+        text = b"".join([*pieces, block[:stop]])
+        yield (text if any_text else text.removeprefix(BYTE_ORDER_MARK)), True
+        any_text, start_was_yielded = True, False
+        pieces = [block[stop:]]
+    last_line = b"".join(pieces)
+    if last_line:
+        yield (
+            (last_line if any_text else last_line.removeprefix(BYTE_ORDER_MARK))
+            + b"\n",
+            True,
+        )

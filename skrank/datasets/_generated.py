@@ -82,10 +82,10 @@ def make_ranking(
         The default is as usual among LETOR sets.
     noise : float, default=0.5
         :math:`\sigma`, in units of the standard deviation of :math:`x^\top w` inside
-        a list. With 0 labels follow the scores without exception.
+        a list. With 0 the order of labels is that of the scores.
     list_effect : float, default=0.0
-        Standard deviation, in each feature, of the mean of a list. It says nothing
-        about labels, which compare rows of one list, and misleads pointwise models.
+        Standard deviation, in each feature, of the mean of a list. It has no effect on
+        labels, which compare rows of one list, and misleads pointwise models.
     shuffle : bool, default=False
         Mix rows of different lists, instead of keeping each list's rows together.
     return_coef : bool, default=False

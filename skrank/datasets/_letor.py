@@ -147,14 +147,14 @@ def load_letor(
     form = Form(first_id, first_id + (n_features or LARGEST_COLUMN + 1) - 1, kind)
     tables, results = [], []
     with ExitStack() as files:
-        for one, target in zip(paths, targets, strict=True):
-            table = Table(name_of(one), form, docids=[] if return_docids else None)
+        for source, target in zip(paths, targets, strict=True):
+            table = Table(name_of(source), form, docids=[] if return_docids else None)
             tables.append(table)
             if target is not None:
                 table.on_disk = files.enter_context(
                     RowsOnDisk(target, n_features or 0, kind)
                 )
-            with _memory_errors_name(table.name), opened(one) as file:
+            with _memory_errors_name(table.name), opened(source) as file:
                 table.read(file)
         width = n_features or max(table.largest_id for table in tables) - first_id + 1
         integers = all(table.has_integer_qids for table in tables)
@@ -221,7 +221,7 @@ def _targets(to_memmap: Any, paths: list, several: bool, sparse: bool) -> list:
 
 @contextmanager
 def _memory_errors_name(name: str) -> Iterator[None]:
-    """Add the file to the message where memory is too small for it."""
+    """Name the file in the message of a MemoryError."""
     try:
         yield
     except MemoryError as error:

@@ -9,8 +9,8 @@ DOCID = re.compile(rb"(?:^|[\s,;])docid[ \t]*[=:][ \t]*(\S+)", flags=re.IGNORECA
 def document_ids(text: bytes) -> list[str | None]:
     """Return the document of each row of some lines, None where no comment has one.
 
-    It is the word behind ``docid =``, or the whole comment where that is not in it.
-    Lines without a row are skipped, as by `parse_lines`.
+    It is the word after ``docid =``, or the whole comment if it has no ``docid =``.
+    Lines without a row are skipped, as `parse_lines` does.
     """
     ids: list[str | None] = []
     for line in text.split(b"\n"):

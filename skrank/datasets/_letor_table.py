@@ -1,4 +1,4 @@
-"""The rows of one LETOR file, read block by block, and what is wrong with a line."""
+"""The rows of one LETOR file, read block by block, and errors of malformed lines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EMPTIEST = 0.01
 
 
 class Form(NamedTuple):
-    """What is allowed in a file: feature ids, and values that the type holds."""
+    """Feature ids allowed in a file, and the type that must hold its values."""
 
     first_id: int
     last_id: int
@@ -35,7 +35,7 @@ class Form(NamedTuple):
         largest = np.finfo(self.dtype).max
         if self.dtype == np.float64:
             return float(largest)
-        # Half way to where the next number would be, rounding goes to infinity.
+        # From half way to the next power of two, a number is rounded to infinity.
         half_step = (
             float(largest) - float(np.nextafter(largest, self.dtype.type(0)))
         ) / 2
@@ -44,7 +44,7 @@ class Form(NamedTuple):
 
 @dataclass(slots=True)
 class Part:
-    """The rows of one block of text; as `parse_lines` gives them."""
+    """The rows of one block of text, as `parse_lines` returns them."""
 
     labels: NDArray[np.float64]
     row_ends: NDArray[np.int64]
@@ -133,14 +133,14 @@ class Table:
         if integers:
             qids = np.concatenate([part.qids for part in self.parts])
         else:
-            # Only integers written as str writes them are ever read as integers.
+            # Integers were read as such only if `str` writes them the same way.
             qids = np.array(
                 [str(qid) for part in self.parts for qid in part.qids], dtype=object
             )
         return np.repeat(qids, sizes)
 
     def take_parts(self) -> Iterator[Part]:
-        """Give the parts one by one and forget them, to use their memory again."""
+        """Yield the parts one by one, and forget each to free its memory."""
         while self.parts:
             yield self.parts.pop(0)
 
@@ -194,15 +194,16 @@ class Table:
 
 
 def _is_sure(start_of_line: bytes, place: int) -> bool:
-    """Tell whether a fault stays one however an unfinished line goes on.
+    """Return whether a fault in an unfinished line is certain.
 
-    The last field may go on, and so may a line that seems to lack its query.
+    It is not in the last field, which may continue, nor at the start of the line, where
+    the query may still follow.
     """
     return place < max(start_of_line.rfind(b" "), start_of_line.rfind(b"\t"), 1)
 
 
 def _explain(fault: Fault, text: bytes, start: int, form: Form) -> str:
-    """Say what is wrong at a place in the text."""
+    """Return the message for a fault at a place in the text."""
     packing = packing_of(text)
     if packing is not None and start == 0:
         return (
@@ -212,49 +213,49 @@ def _explain(fault: Fault, text: bytes, start: int, form: Form) -> str:
     first_id, last_id, dtype = form
     matched = re.match(rb"[^\s#]{0,41}", text[start : start + 41])
     token = matched[0] if matched else b""
-    shown = repr(token[:40].decode("utf-8", "backslashreplace"))
-    shown += "..." if len(token) > 40 else ""
+    quoted = repr(token[:40].decode("utf-8", "backslashreplace"))
+    quoted += "..." if len(token) > 40 else ""
     if not token:
-        shown = "the end of the line"
+        quoted = "the end of the line"
     label_faults = {Fault.BAD_LABEL, Fault.INFINITE_LABEL}
     number = token if fault in label_faults else token.partition(b":")[2]
     match fault:
         case Fault.BAD_LABEL | Fault.BAD_VALUE if not _is_not_finite(number):
             part = "label" if fault == Fault.BAD_LABEL else "value of a feature"
-            return f"the {part} must be a decimal number, got {shown}."
+            return f"the {part} must be a decimal number, got {quoted}."
         case Fault.BAD_LABEL | Fault.INFINITE_LABEL:
-            return f"the label must be finite, got {shown}."
+            return f"the label must be finite, got {quoted}."
         case Fault.BAD_VALUE | Fault.INFINITE_VALUE:
-            return f"values must be finite in {dtype}, got {shown}."
+            return f"values must be finite in {dtype}, got {quoted}."
         case Fault.NO_QID:
-            return f"qid:<query> must follow the label, got {shown}."
+            return f"qid:<query> must follow the label, got {quoted}."
         case Fault.EMPTY_QID:
             return "the qid is empty."
         case Fault.BAD_FEATURE:
             return (
                 f"expected <feature>:<value> with a whole number as feature, got "
-                f"{shown}."
+                f"{quoted}."
             )
         case Fault.ID_TOO_SMALL:
             return (
-                f"feature ids start at {first_id}, got {shown}. If this file counts "
+                f"feature ids start at {first_id}, got {quoted}. If this file counts "
                 "from 0, use zero_based=True."
             )
         case Fault.ID_TOO_LARGE if last_id - first_id == LARGEST_COLUMN:
-            return f"feature ids go up to {last_id}, got {shown}."
+            return f"feature ids go up to {last_id}, got {quoted}."
         case Fault.ID_TOO_LARGE:
             return (
                 f"feature ids go up to {last_id} for n_features="
-                f"{last_id - first_id + 1}, got {shown}."
+                f"{last_id - first_id + 1}, got {quoted}."
             )
     return (
         "feature ids must increase along the line, each at most once; got "
-        f"{shown} after the same or a larger id."
+        f"{quoted} after the same or a larger id."
     )
 
 
 def _is_not_finite(token: bytes) -> bool:
-    """Tell a NaN or an infinity, which Python reads and this format does not."""
+    """Return whether a token is NaN or infinity, which this format does not allow."""
     try:
         return not np.isfinite(float(token))
     except ValueError:

@@ -16,8 +16,8 @@ def load_mode_choice(*, as_frame: bool = False) -> Any:
     """Load which of four modes of travel 210 people chose.
 
     Each list is one traveller between Sydney, Canberra and Melbourne, its four rows
-    are air, train, bus and car, and the label of the chosen mode is 1. The least that
-    a conditional logit, a choice model or a Plackett-Luce model needs.
+    are air, train, bus and car, and the label of the chosen mode is 1. A small example
+    for conditional logit, choice and Plackett-Luce models.
 
     Parameters
     ----------

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from skrank._kernels.reading import scatter
 
 ENTRIES_AT_ONCE = 2**20  # numbers of a dense block in memory
-HEADER = 128  # bytes; any shape fits
+HEADER = 128  # bytes, enough for any shape
 
 
 class RowsOnDisk:
     """A .npy file of rows that grows, in rows and, where it must, in columns.
 
-    The file bears a name of its own until it is whole, so that an error leaves what
-    was there before.
+    The file has a temporary name until it is whole, so that an error does not harm an
+    older file of that name.
 
     Parameters
     ----------
     path : path-like
-        Where the file is put in the end.
+        Name of the finished file.
     width : int
         Number of columns to begin with.
     dtype : numpy.dtype
@@ -50,7 +50,7 @@ class RowsOnDisk:
         trace: TracebackType | None,
     ) -> None:
         self.file.close()
-        if os.path.exists(self.unfinished):  # an error came before finish
+        if os.path.exists(self.unfinished):  # an error was raised before finish
             os.remove(self.unfinished)
 
     def append(self, values: NDArray, columns: NDArray, row_ends: NDArray) -> None:
@@ -71,7 +71,7 @@ class RowsOnDisk:
             return
         narrow, self.width = self.width, width
         step = max(1, ENTRIES_AT_ONCE // width)
-        # From the last row back, since each row moves towards the end.
+        # Move the last row first, since rows move towards the end over later ones.
         for stop in range(self.n_rows, 0, -step):
             start = max(0, stop - step)
             rows = np.zeros((stop - start, width), self.dtype)
@@ -94,5 +94,5 @@ class RowsOnDisk:
         self.file.write(start + header.ljust(HEADER - 11).encode("latin1") + b"\n")
         self.file.close()
         os.replace(self.unfinished, self.path)
-        # No system maps nothing at all.
+        # No operating system maps an empty file.
         return np.load(self.path, mmap_mode="r" if self.width else None)

@@ -1,4 +1,4 @@
-"""Rankings fused from several rankers, and the pipeline that ranks best untuned."""
+"""Fuse several rankers, and make the pipeline that ranks best without tuning."""
 
 from skrank.ensemble._fusion import FusionRanker
 from skrank.ensemble._pipeline import ranking_pipeline

@@ -69,7 +69,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
     weights : array-like of shape (n_members,), default=None
         What each member counts in the mean, at least 0; None counts all alike.
     rrf_constant : float, default=60.0
-        The constant c of "rrf": the larger, the less do first places count.
+        The constant c of "rrf": the larger it is, the less first places count.
     n_jobs : int, default=None
         Number of processes or threads that fit members; None means 1 unless in a
         ``joblib.parallel_config``, -1 all cores.
@@ -192,7 +192,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
             tags.input_tags.sparse = all(member.sparse for member in members)
             tags.input_tags.allow_nan = all(member.allow_nan for member in members)
         except (AttributeError, TypeError, ValueError):
-            pass  # fit says what is wrong with the members
+            pass  # fit raises the error about wrong members
         return tags
 
     @property
@@ -295,7 +295,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
         if self.method == "scaled":
             scores = self._scores_of_members(X, groups)
             centred = QueryScaler("center").fit_transform(scores, groups=groups)
-            # In units of the largest, so that squares neither overflow nor vanish.
+            # Divide by the largest, so that squares neither overflow nor underflow.
             unit = np.abs(centred).max(axis=0)
             shares = centred / np.where(unit > 0, unit, 1.0)
             self.deviations_ = unit * np.sqrt(np.mean(shares**2, axis=0))

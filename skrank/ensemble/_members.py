@@ -1,4 +1,4 @@
-"""The members of an ensemble: their names, and what each of their methods gets."""
+"""The members of an ensemble: their names, and the arguments of their methods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from skrank._data.lists import Floats
 
 
 def member_names(estimators: Any) -> list[str]:
-    """Return the names of the members, or raise for what are no members."""
+    """Return the names of the members, or raise ValueError for wrong ones."""
     if not estimators or not all(
         isinstance(pair, tuple | list) and len(pair) == 2 for pair in estimators
     ):
@@ -34,16 +34,16 @@ def member_names(estimators: Any) -> list[str]:
 def member_arguments(
     ensemble: Any, method: str, groups: Any, sample_weight: Any = None
 ) -> dict[str, dict[str, Any]]:
-    """Return what each member's method gets, by the member's name.
+    """Return the arguments of each member's method, by the member's name.
 
     Members whose routing asks for groups get them, whether or not routing is on.
     """
-    given = {"groups": groups} if groups is not None else {}
+    metadata = {"groups": groups} if groups is not None else {}
     routed = sklearn.get_config()["enable_metadata_routing"]
     if routed and sample_weight is not None:
-        given["sample_weight"] = sample_weight
+        metadata["sample_weight"] = sample_weight
     with config_context(enable_metadata_routing=True):
-        routing = process_routing(ensemble, method, **given)
+        routing = process_routing(ensemble, method, **metadata)
     members: Sequence[tuple[str, Any]] = ensemble.estimators
     arguments = {name: dict(routing[name][method]) for name, _ in members}
     if sample_weight is None or routed:

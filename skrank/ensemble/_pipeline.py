@@ -1,4 +1,4 @@
-"""The best linear ranking known here, as an ordinary pipeline."""
+"""A pipeline of scalers and linear rankers that ranks well without tuning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Take fitted linear rankers out of Python: search engines, SQL, ONNX, JSON."""
+"""Export fitted linear rankers: to search engines, SQL, ONNX and JSON."""
 
 from skrank.export._engines import smallest_offset, to_elasticsearch, to_solr
 from skrank.export._formula import LinearFormula, linear_formula

@@ -12,7 +12,7 @@ from skrank._data.warnings import warn
 from skrank.export._formula import LinearFormula, linear_formula
 
 FLOAT32_EPS = float(np.finfo(np.float32).eps)
-ALLOWED = 1e-5  # of the range of scores
+ALLOWED = 1e-5  # lost digits, as a share of the range of scores
 
 
 def to_elasticsearch(
@@ -229,7 +229,7 @@ def _engine_weights(
 
 
 def _warn_of_filling(formula: LinearFormula, caller: str) -> None:
-    """Warn if missing values were filled in by anything but 0."""
+    """Warn if missing values were filled in by other values than 0."""
     if formula.fill_values is None or not np.any(formula.fill_values):
         return
     first = int(np.argmax(formula.fill_values != 0))
@@ -242,10 +242,10 @@ def _warn_of_filling(formula: LinearFormula, caller: str) -> None:
 
 
 def _warn_of_digits(formula: LinearFormula, ranker: Any, caller: str) -> None:
-    """Warn if sums in single precision may lose more than is allowed.
+    """Warn if sums in single precision may lose more than ``ALLOWED``.
 
-    Where a scaler knows means m and scales d, scores vary by about the norm of the
-    weights times d, and each term is as large as its weight times m.
+    If a scaler has means m and scales d, scores vary by about the norm of the weights
+    times d, while each term of a sum is as large as its weight times m.
     """
     steps = getattr(ranker, "steps", [])
     for _, step in steps:

@@ -41,10 +41,10 @@ class LinearFormula:
     weights : ndarray of shape (n_features,)
         Weight of each feature, in units of score per unit of the raw feature.
     constant : float
-        What is added to every score; it ranks nothing.
+        Added to every score; it does not change the order.
     fill_values : ndarray of shape (n_features,) or None
-        What stands for a missing value of each feature, where the pipeline had an
-        imputer; None where it had none.
+        Value in place of missing ones of each feature; None if the pipeline had no
+        imputer.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def pipeline_steps(ranker: Any) -> list[Any]:
 
 
 def refuse_scaling_by_list(step: Any) -> None:
-    """Raise for a step that needs to see the whole list of a row."""
+    """Raise TypeError for a step that scales inside lists."""
     if type(step).__name__ == "QueryScaler":
         raise TypeError(
             "QueryScaler scales inside each list, which no formula of one row can do. "
@@ -290,8 +290,8 @@ def _through(
         before = np.zeros(len(support))
         before[support] = weights
         if fill is not None:
-            kept, fill = fill, np.zeros(len(support))
-            fill[support] = kept
+            selected, fill = fill, np.zeros(len(support))
+            fill[support] = selected
         return before, constant, fill
     if isinstance(step, SimpleImputer):
         return weights, constant, _fill_values(step, fill)
@@ -323,12 +323,12 @@ def _center_and_scale(step: Any) -> tuple[Floats | float, Floats | float]:
 
 
 def _centers(step: Any) -> bool:
-    """Tell whether a scaler subtracts its center."""
+    """Return whether a scaler subtracts its center."""
     return bool(getattr(step, "with_mean", getattr(step, "with_centering", False)))
 
 
 def _fill_values(step: SimpleImputer, fill: Floats | None) -> Floats:
-    """Return what an imputer puts for missing values of numeric features."""
+    """Return the values by which an imputer replaces missing numbers."""
     values = step.statistics_
     if not _is_nan(step.missing_values):
         raise TypeError(
@@ -352,11 +352,11 @@ def _fill_values(step: SimpleImputer, fill: Floats | None) -> Floats:
             "SimpleImputer drops a feature that had no values in fit; drop the column "
             "before, or use keep_empty_features=True."
         )
-    return numbers  # an imputer before another leaves nothing missing to it
+    return numbers  # an earlier imputer has left no missing values to this one
 
 
 def _is_nan(value: Any) -> bool:
-    """Tell whether an imputer looks for NaN, or for pandas.NA."""
+    """Return whether an imputer replaces NaN or pandas.NA."""
     return value is None or type(value).__name__ == "NAType" or value != value
 
 

@@ -14,8 +14,8 @@ from skrank.export._formula import pipeline_steps, refuse_scaling_by_list
 def to_onnx(ranker: Any, X: Any) -> Any:
     """Return an ONNX model of a fitted ranker, or of a pipeline that ends in one.
 
-    skl2onnx converts the steps before the ranker, so all that it knows may stand
-    there: scalers, imputers, encoders, a ColumnTransformer. The ranker becomes a
+    skl2onnx converts the steps before the ranker, so they may be any that it knows:
+    scalers, imputers, encoders, a ColumnTransformer. The ranker becomes a
     linear regressor without an intercept. ONNX-ML holds numbers in single precision:
     scores are right to about 1e-7 of the largest feature in units of its scale.
 

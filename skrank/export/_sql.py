@@ -15,9 +15,9 @@ QUOTES = {"ansi": '""', "mysql": "``", "bigquery": "``", "sqlserver": "[]"}
 def to_sql(ranker: Any, *, feature_names: Any = None, quoting: str = "ansi") -> str:
     """Return the score of a row as an SQL expression of its columns.
 
-    Weights are written with all their digits. Columns are cast by nothing: integer
-    columns give the same sum, since every weight is a double. A column that the
-    pipeline filled in where it was missing is read by COALESCE.
+    Weights are written with all their digits. Columns are not cast: integer columns
+    give the same sum, since every weight is a double. Where the pipeline fills in
+    missing values of a column, COALESCE does so here.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How each booster library is fitted to whole lists, and which labels it takes."""
+"""Adapters of the booster libraries: how to fit them, and which labels they take."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _check_xgboost(booster: Any, y: Floats) -> None:
 
 
 def _check_catboost(booster: Any, y: Floats) -> None:
-    """Leave it to CatBoost, which takes any labels for its ranking losses."""
+    """Accept all labels, as CatBoost's ranking losses do."""
 
 
 ADAPTERS = {
@@ -176,7 +176,7 @@ ADAPTERS = {
 
 
 def _refuse_labels(y: Floats, largest: float, library: str, advice: str) -> None:
-    """Raise for the first label that is not a whole number from 0 to the largest."""
+    """Raise ValueError unless labels are whole numbers from 0 to the largest."""
     wrong = (y < 0) | (y > largest) | ((y != np.floor(y)) & np.isfinite(largest))
     if wrong.any():
         raise ValueError(

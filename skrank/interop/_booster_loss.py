@@ -1,4 +1,4 @@
-"""Any loss of skrank as the objective of a gradient booster."""
+"""Objectives of gradient boosters that are made from losses of skrank."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def make_booster_objective(
 class LightGBMObjective:
     """The objective as LGBMRanker calls it; pickles with the ranker."""
 
-    # LightGBM and scikit-learn print it.
+    # LightGBM and scikit-learn print the name of an objective.
     def __init__(self, loss: Loss) -> None:
         self.loss = loss
         self._prepared: Prepared | None = None
@@ -210,7 +210,10 @@ def _derivatives(
 
 
 def _diagonal(loss: Loss, labels: Any, scores: Floats, lists: Lists) -> Floats:
-    """Return the diagonal of the Hessian: lists do not mix, so one place at a time."""
+    """Return the diagonal of the Hessian, by one product for each place in a list.
+
+    Rows of different lists do not affect each other, so a product takes a row of each.
+    """
     diagonal = np.zeros(lists.n_rows)
     for place in range(int(lists.sizes.max())):
         rows = lists.starts[lists.sizes > place] + place

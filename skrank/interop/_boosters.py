@@ -28,7 +28,7 @@ from skrank._data.weights import list_weights
 from skrank.base import RankerMixin
 from skrank.interop._booster_libraries import Part, adapter_of
 
-# What the fit methods of boosters call their groups, and what BoosterRanker passes.
+# Arguments of the boosters' fit methods that BoosterRanker makes from groups itself.
 GROUP_ARGUMENTS = ("group", "qid", "group_id")
 OWN_ARGUMENTS = {
     *GROUP_ARGUMENTS,
@@ -155,11 +155,11 @@ class BoosterRanker(MetaEstimatorMixin, RankerMixin, BaseEstimator):
             the library takes, or a validation part would have no list.
         """
         adapter = adapter_of(self.estimator)
-        taken = sorted(OWN_ARGUMENTS & set(fit_params))
-        if taken:
+        conflicts = sorted(OWN_ARGUMENTS & set(fit_params))
+        if conflicts:
             raise TypeError(
                 f"BoosterRanker.fit() takes groups=, sample_weight= and eval_set= and "
-                f"makes {taken[0]}= of them itself; leave {taken[0]} out."
+                f"makes {conflicts[0]}= of them itself; leave {conflicts[0]} out."
             )
         part = _checked(X, y, groups, sample_weight, "BoosterRanker.fit")
         watched = [
@@ -224,7 +224,7 @@ class BoosterRanker(MetaEstimatorMixin, RankerMixin, BaseEstimator):
 
 
 def as_ranker(estimator: Any) -> Any:
-    """Return an estimator that takes groups: boosters, also in pipelines, wrapped.
+    """Return an estimator that takes groups; wrap boosters, also inside pipelines.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def as_ranker(estimator: Any) -> Any:
     Returns
     -------
     ranker : estimator
-        Never fitted, where it is new.
+        Not fitted if it is a new object.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def as_ranker(estimator: Any) -> Any:
 
 
 def _checked(X: Any, y: Any, groups: Any, sample_weight: Any, caller: str) -> Part:
-    """Check rows at the public door and bring the rows of each list together."""
+    """Check rows, and bring the rows of each list together."""
     groups = find_groups(y, groups, caller)
     labels = finite_column(y, "y")
     if _num_samples(X) != len(labels):

@@ -1,4 +1,4 @@
-"""Items that are compared again and again: rows with indicators, and their worths."""
+"""Rows with indicators of items that occur in many comparisons, and their worths."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ItemRows:
 
     @property
     def separated(self) -> list[list[Any]]:
-        """Sets of items, best first, of which each beat the next in every comparison.
+        """Sets of items, best first, each of which won all comparisons with later sets.
 
         One set of all items means that worths without a penalty are finite; with
         several some go to infinity, or cannot be compared (Ford 1957). Ties count as a
@@ -87,7 +87,7 @@ class ItemRows:
         lists = Lists(np.bincount(self.groups))
         order = np.lexsort((-self.y, self.groups))
         item, label = self.item_of_row[order], self.y[order]
-        # Neighbours in the order carry all wins; tied rows win against each other.
+        # Wins over neighbours imply all wins; tied rows count as a win of each.
         first, second = _neighbours(lists, label)
         better = sparse.coo_array(
             (np.ones(len(first)), (item[first], item[second])), (n_items, n_items)
@@ -255,14 +255,14 @@ def item_rows(
 
 
 def is_missing(item: Any) -> bool:
-    """Tell whether an item is None, NaN, NaT or pandas.NA, which name nothing."""
+    """Return whether an item is None, NaN, NaT or pandas.NA, which are no names."""
     if item is None or type(item).__name__ in ("NAType", "NaTType", "MaskedConstant"):
         return True
     return isinstance(item, float | np.floating) and bool(np.isnan(item))
 
 
 def _all_items(flat: list, items: Sequence[Hashable] | None) -> list:
-    """Return all items: those given, checked, or those that occur, sorted."""
+    """Check the items given, or return those that occur, sorted."""
     occurring = dict.fromkeys(flat)
     if items is None:
         try:
@@ -298,7 +298,7 @@ def _refuse_twice(item_of_row: Indices, groups: NDArray, names: list) -> None:
 
 
 def _coding_matrix(n_items: int, coding: str, reference: int) -> Floats:
-    """Return what takes coefficients to worths, shape (n_items, n_items - 1)."""
+    """Return the matrix from coefficients to worths, shape (n_items, n_items - 1)."""
     if coding == "sum":
         return np.vstack([np.eye(n_items - 1), -np.ones((1, n_items - 1))])
     return np.delete(np.eye(n_items), reference, axis=1)
@@ -316,7 +316,7 @@ def _indicators(
 
 
 def _neighbours(lists: Lists, label: Floats) -> tuple[Indices, Indices]:
-    """Return pairs (winner, loser) of rows that have the same closure as all pairs.
+    """Return pairs (winner, loser) of rows from which all other wins follow.
 
     Rows come best first. Each row beats the next one; a tied row is beaten by the next
     one, too.

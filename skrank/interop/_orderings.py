@@ -215,7 +215,7 @@ def read_preflib(
     orderings: list[list[Any]] = []
     counts: list[float] = []
     text = Path(path).read_text(encoding="utf-8-sig")
-    # Lines end with a newline alone: names may hold what Unicode calls a line end.
+    # Split at newlines alone, since names may contain other line ends of Unicode.
     for number, line in enumerate(text.split("\n"), 1):
         line = line.strip()
         try:
@@ -242,7 +242,9 @@ def read_preflib(
             f"{path}: alternative {unknown[0]} has no name; the head of the file needs "
             f"a line '# ALTERNATIVE NAME {unknown[0]}: ...'."
         )
-    if len(set(names.values())) < len(names):  # two of one name are two alternatives
+    if len(set(names.values())) < len(
+        names
+    ):  # two alternatives with one name are still two
         names = {key: f"{name} ({key})" for key, name in names.items()}
     named = [
         [[names[item] for item in level] for level in order] for order in orderings

@@ -84,7 +84,7 @@ def _ranks_and_finished(ranks: Any) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def _did_not_finish(value: Any) -> bool:
-    """Tell a missing rank, or text without a digit."""
+    """Return whether a rank is missing, or text without a digit."""
     if isinstance(value, bytes):
         value = value.decode("latin1")
     if isinstance(value, str):
@@ -93,7 +93,7 @@ def _did_not_finish(value: Any) -> bool:
 
 
 def _number(value: Any) -> Any:
-    """Return text as a number, and all else as it is."""
+    """Return text as a number, and other values as they are."""
     if not isinstance(value, str | bytes):
         return value
     try:

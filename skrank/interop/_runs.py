@@ -1,4 +1,4 @@
-"""Take over TREC runs and judgments."""
+"""Make rows for metrics from TREC runs and judgments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RunRows:
     y_true : ndarray of shape (n_rows,)
         Grades; 0 for rows that nobody judged.
     y_score : ndarray of shape (n_rows,)
-        Scores; rows that are not retrieved come below the others of their list.
+        Scores; rows that are not retrieved have lower ones than the others of the list.
     groups : ndarray of shape (n_rows,)
         Topic of each row.
     retrieved, judged : ndarray of bool of shape (n_rows,)
@@ -61,15 +61,15 @@ class RunRows:
         Parameters
         ----------
         metric : callable
-            A metric of ``skrank.metrics``. It is handed those of ``retrieved``,
-            ``judged`` and ``doc_ids`` that it takes.
+            A metric of ``skrank.metrics``. It gets ``retrieved``, ``judged`` and
+            ``doc_ids``, as far as it takes them.
         **options
             Its other arguments, such as ``convention="trec_eval"``.
 
         Returns
         -------
         score : float or ndarray of shape (n_lists,)
-            What the metric returns.
+            Value of the metric.
 
         Raises
         ------

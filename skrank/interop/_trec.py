@@ -1,4 +1,4 @@
-"""Runs and judgments in TREC's files, in data frames, and in other packages' hands."""
+"""Runs and judgments in TREC's files, in data frames and in other packages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from skrank._data.groups import takes_groups
 
 Nested = dict[Any, dict[Any, float]]
 
-# What data frames of other packages call their columns.
+# Names of columns in data frames of other packages.
 QUERIES = ("query_id", "qid", "q_id", "topic", "topic_id", "query")
 DOCUMENTS = ("doc_id", "docno", "docid", "document", "doc")
 NUMBERS = {
@@ -276,7 +276,7 @@ def _read(
     chosen: Callable[[list[str]], tuple[str, str, str]],
     what: str,
 ) -> Nested:
-    """Return what the lines of a file say."""
+    """Read a file of lines with a fixed number of fields into nested dictionaries."""
     nested: Nested = {}
     with _opened(path, "rt") as file:
         for line_number, line in enumerate(file, 1):
@@ -357,7 +357,7 @@ def _collected(rows: Iterable[tuple], name: str) -> Nested:
 
 
 def _refuse_same_text(mapping: Mapping[Any, Mapping[Any, float]]) -> None:
-    """Raise for topics or documents that differ but are written alike, as 1 and "1"."""
+    """Raise ValueError for different names that look the same in a file: 1 and "1"."""
     for what, keys in [
         ("topics", mapping),
         *(("documents", m) for m in mapping.values()),

@@ -1,4 +1,4 @@
-"""Check what a metric is given, and average its values over lists."""
+"""Check the arguments that metrics share, and average their values over lists."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ScoredLists:
     retrieved: NDArray | None = None
 
     def ranked(self, worth: Floats) -> Floats:
-        """Return what rows are worth where they are ranked: 0 if not retrieved."""
+        """Return the worth of each row, with 0 for rows that are not retrieved."""
         return worth if self.retrieved is None else np.where(self.retrieved, worth, 0.0)
 
     def average(
@@ -71,7 +71,7 @@ class ScoredLists:
         empty : "skip" or float
             What an undefined list counts as in the mean.
         empty_weight : {"list", "one"}
-            Weight of what an undefined list adds to the sum.
+            Weight of an undefined list in the sum.
         """
         if average is None:
             order = self.grouping.label_order()
@@ -90,7 +90,8 @@ class ScoredLists:
                     return float((added * values).sum() / total) if total else 0.0
         if average == "geometric":
             values = np.log(np.maximum(values, GEOMETRIC_FLOOR))
-        # Summed alike above and below, so that values of at most 1 average to that.
+        # Values and weights are summed in the same order, so that rounding cannot bring
+        # the mean of values of at most 1 above 1.
         total = float(len(values) if weights is None else weights.sum())
         if total == 0:
             warn(
@@ -119,11 +120,11 @@ def scored_lists(
     Parameters
     ----------
     y_true, y_score, groups, sample_weight
-        As given to the metric.
+        Arguments of the metric.
     metric : str
         Its name, for messages.
     rule : Rule, default=None
-        Says what scores are rounded to, and whether document ids break ties.
+        How scores are rounded, and whether document ids break ties.
     doc_ids, retrieved : array-like of shape (n_rows,), default=None
         Document ids, and which rows have a rank.
     """
@@ -135,7 +136,7 @@ def scored_lists(
     if rule is not None and rule.negative == "unjudged":
         y = np.maximum(y, 0.0)
     if rule is not None and rule.scores == "float32":
-        # What overflows stays above rows without a rank, which have -inf.
+        # Clip first: a score that became -inf would tie with rows that have no rank.
         largest = float(np.finfo(np.float32).max)
         rounded = np.clip(scores, -largest, largest).astype(np.float32)
         scores = rounded.astype(np.float64)
@@ -174,7 +175,7 @@ def _by_document(
             f"doc_ids needs one id per row, got shape {ids.shape} for "
             f"{len(scores)} rows."
         )
-    # As text, by code point, which is how the tools compare the bytes of UTF-8.
+    # The tools compare ids as bytes of UTF-8, which order like code points.
     _, number = np.unique(ids.astype(str), return_inverse=True)
     order = np.lexsort((-grouping.gather(number), of_list))
     return replace(

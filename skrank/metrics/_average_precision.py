@@ -75,9 +75,9 @@ def average_precision_score(
     sample_weight : array-like of shape (n_rows,), default=None
         Weight of each row's list, constant inside a list.
     convention : str, default=None
-        Give the number of this tool: "trec_eval", "lightgbm", "xgboost", "sklearn" or
-        "catboost". It sets what the tool fixes of gain, ties, empty lists, divisor and
-        cut-off; :func:`explain_metric` shows what that is.
+        Compute the number of this tool: "trec_eval", "lightgbm", "xgboost", "sklearn"
+        or "catboost". It sets gain, ties, empty lists, divisor and cut-off as the tool
+        does; :func:`explain_metric` shows them.
     doc_ids : array-like of shape (n_rows,), default=None
         Ids of the rows, needed where the convention breaks ties by them.
     retrieved : array-like of bool of shape (n_rows,), default=None

@@ -1,4 +1,4 @@
-"""Metrics of a user who reads from the top and stops: expected reciprocal rank."""
+"""Expected reciprocal rank (ERR): a user reads from the top and stops at some row."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def err_score(
     sample_weight : array-like of shape (n_rows,), default=None
         Weight of each row's list, constant inside a list.
     convention : str, default=None
-        Give the number of this tool: "catboost" or "gdeval". It sets what the tool
-        fixes of gain, ties, empty lists, divisor and cut-off; :func:`explain_metric`
-        shows what that is.
+        Compute the number of this tool: "catboost" or "gdeval". It sets gain, ties,
+        empty lists, divisor and cut-off as the tool does; :func:`explain_metric` shows
+        them.
     doc_ids : array-like of shape (n_rows,), default=None
         Ids of the rows, needed where the convention breaks ties by them.
     retrieved : array-like of bool of shape (n_rows,), default=None
@@ -126,7 +126,7 @@ def err_score(
 
 
 def _stopping_labels(y: Floats, rule: Rule) -> tuple[Floats, float]:
-    """Return labels and the best grade, of which chances to stop are made."""
+    """Return labels and the best grade, from which the chances to stop are computed."""
     chances = rule.gain == "chance"
     limit = 1.0 if chances else rule.max_grade
     lowest, highest = y.min(), y.max()
@@ -143,7 +143,7 @@ def _stopping_labels(y: Floats, rule: Rule) -> tuple[Floats, float]:
         )
         name = "1" if chances else f"max_grade={limit}"
         raise ValueError(f"err_score got a label of {highest} above {name}. {advice}")
-    # (2**y - 1) / 2**0 is the chance itself at y = log2(1 + chance).
+    # The formula (2**y - 1) / 2**0 gives back the chance for y = log2(1 + chance).
     return (np.log2(1.0 + y), 0.0) if chances else (y, limit)
 
 

@@ -1,7 +1,7 @@
-"""What metrics do where tools differ, as a table with a row per tool and metric.
+"""Conventions of other tools: a table with a row per tool and metric.
 
-Every entry is held to the tool itself by ``tests/metrics/test_peers.py``. A tool's
-row names what it does not share with skrank's defaults, or what it fixes:
+``tests/metrics/test_peers.py`` compares every entry with the tool itself. A row names
+the settings in which the tool differs from skrank's defaults, or which it fixes:
 
 gain
     Worth of a label: 2**y - 1 ("exponential"), y ("linear"); "chance" takes labels as
@@ -66,7 +66,7 @@ class Rule:
         return int(TIES["order" if self.ties == "doc_ids" else self.ties])
 
 
-# Where a metric is 0 without a relevant row, and nobody can say otherwise.
+# Metrics that are 0 for a list without a relevant row, and have no option ``empty``.
 NATIVE: dict[str, dict[str, Any]] = {
     name: {"empty": 0.0}
     for name in (
@@ -171,8 +171,8 @@ CONVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
-def rule_of(metric: str, convention: Any, given: Mapping[str, Any]) -> Rule:
-    """Return what a metric does, given its options and a convention.
+def rule_of(metric: str, convention: Any, options: Mapping[str, Any]) -> Rule:
+    """Return the rule of a metric under its options and a convention.
 
     Parameters
     ----------
@@ -180,31 +180,32 @@ def rule_of(metric: str, convention: Any, given: Mapping[str, Any]) -> Rule:
         Name of the metric's function.
     convention : {"trec_eval", "lightgbm", "xgboost", "sklearn", "catboost", \
 "gdeval"}, Rule or None
-        None takes the options given, and a rule itself takes none of them.
-    given : mapping
+        None takes all options; a rule is returned as it is.
+    options : mapping
         The options of the metric that are fields of ``Rule``.
 
     Raises
     ------
     ValueError
-        If the tool does not have the metric, or an option given contradicts it.
+        If the tool does not have the metric, or an option contradicts the tool.
     """
     if isinstance(convention, Rule):
         return convention
-    own = Rule(**{**NATIVE.get(metric, {}), **given})
+    rule = Rule(**{**NATIVE.get(metric, {}), **options})
     fixed = fixed_by(metric, convention)
     defaults = Rule()
     for name in fixed:
-        if given.get(name, fixed[name]) not in (getattr(defaults, name), fixed[name]):
+        value = options.get(name, fixed[name])
+        if value not in (getattr(defaults, name), fixed[name]):
             raise ValueError(
                 f"convention={convention!r} sets {name}={fixed[name]!r}, but "
-                f"{name}={given[name]!r} was given. Leave one of them out."
+                f"{name}={value!r} was given. Leave one of them out."
             )
-    return replace(own, **fixed) if fixed else own
+    return replace(rule, **fixed) if fixed else rule
 
 
 def fixed_by(metric: str, convention: Any) -> Mapping[str, Any]:
-    """Return what a tool fixes of a metric; nothing for None."""
+    """Return the settings that a tool fixes for a metric; none for None."""
     if convention is None:
         return {}
     tools = [tool for tool, metrics in CONVENTIONS.items() if metric in metrics]
@@ -219,6 +220,6 @@ def fixed_by(metric: str, convention: Any) -> Mapping[str, Any]:
 def differences(first: Rule, second: Rule) -> list[str]:
     """Return the names of the fields in which two rules differ, scores first."""
     names = [field.name for field in fields(Rule)]
-    # What decides which row counts comes before what a list counts as.
+    # Rounding of scores makes ties, so it comes before the rule for ties.
     names.sort(key=lambda name: name != "scores")
     return [name for name in names if getattr(first, name) != getattr(second, name)]

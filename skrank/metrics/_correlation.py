@@ -102,7 +102,8 @@ def kendall_tau_score(
     if variant == "a":
         pairs = lists.sizes * (lists.sizes - 1) / 2
     else:
-        # The roots of whole numbers, multiplied, would not give n for n and n.
+        # sqrt(P_y P_s), not sqrt(P_y) sqrt(P_s): rounding of two roots would give a
+        # correlation other than 1 where both numbers of pairs are equal.
         pairs = np.sqrt(by_label.astype(np.float64) * by_score)
     values = np.full(len(pairs), np.nan)
     np.divide(

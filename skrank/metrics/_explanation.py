@@ -56,11 +56,11 @@ class MetricStep:
     what : str
         What differs: gain, discount, ties and so on.
     before, after : str
-        What the first and the second convention do.
+        The setting of the first and of the second convention.
     value : float
-        The metric once this and all earlier differences are taken over.
+        The metric after this difference and all earlier ones are applied.
     change : float
-        By how much this step moved it.
+        The change of the metric by this step.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class MetricExplanation:
     first_value, second_value : float
         The metric under each.
     steps : tuple of MetricStep
-        The differences, in the order in which they are taken over.
+        The differences, in the order in which they are applied.
 
     Examples
     --------
@@ -168,9 +168,9 @@ def explain_metric(
 ) -> MetricExplanation:
     """Explain what two conventions do differently, and by how much, on given data.
 
-    The differences are taken over one after the other: rounding of scores, gain,
-    discount, relevant labels, best grade, divisors, ties, empty lists. A step's change
-    depends on the steps before it, and their sum is the whole difference.
+    The differences are applied one after the other: rounding of scores, gain, discount,
+    relevant labels, best grade, divisors, ties, empty lists. The change by a step
+    depends on the steps before it. The sum of all changes is the whole difference.
 
     Parameters
     ----------
@@ -183,8 +183,8 @@ def explain_metric(
     groups : array-like of shape (n_rows,), default=None
         One group label a row; None takes the index level "groups" of ``y_true``.
     convention_a, convention_b : str, default=None
-        Names of conventions; None is skrank's own. ``options`` hold for both, but for
-        what a convention fixes.
+        Names of conventions; None is skrank's own. ``options`` hold for both, except
+        where a convention fixes them.
     **options
         Other arguments of ``metric``, such as ``k``, ``sample_weight``, ``doc_ids``.
 
@@ -218,20 +218,20 @@ def explain_metric(
     for option in options:
         if option not in parameters or option in ("convention", "average"):
             raise TypeError(f"explain_metric cannot hand {option!r} on to {name}.")
-    taken = {field.name for field in fields(Rule)} & set(parameters)
+    rule_options = {field.name for field in fields(Rule)} & set(parameters)
 
     def rule_under(convention: str | None) -> Rule:
-        free = taken - set(fixed_by(name, convention))
-        defaults = {field: parameters[field].default for field in taken}
-        given = {field: options[field] for field in free & set(options)}
-        return rule_of(name, convention, {**defaults, **given})
+        free = rule_options - set(fixed_by(name, convention))
+        defaults = {field: parameters[field].default for field in rule_options}
+        chosen = {field: options[field] for field in free & set(options)}
+        return rule_of(name, convention, {**defaults, **chosen})
 
     def value_of(rule: Rule) -> float:
         return metric(y_true, y_score, groups, **options, convention=rule)
 
     first, second = rule_under(convention_a), rule_under(convention_b)
     if options.get("sample_weight") is None:
-        # Without weights all lists weigh the same.
+        # Without weights all lists weigh the same, so this rule cannot differ.
         first = replace(first, empty_weight=second.empty_weight)
     if not np.any(np.asarray(y_true) < 0):
         first = replace(first, negative=second.negative)
@@ -240,17 +240,17 @@ def explain_metric(
     steps = []
     for field in differences(first, second):
         rule = replace(rule, **{field: getattr(second, field)})
-        moved = value_of(rule)
+        next_value = value_of(rule)
         steps.append(
             MetricStep(
                 TITLES.get(field, field),
                 _words(field, getattr(first, field)),
                 _words(field, getattr(second, field)),
-                moved,
-                moved - value,
+                next_value,
+                next_value - value,
             )
         )
-        value = moved
+        value = next_value
     return MetricExplanation(
         name,
         convention_a or "skrank",

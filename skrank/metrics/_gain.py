@@ -1,4 +1,4 @@
-"""Discounted cumulative gain, as it is and over that of the best order."""
+"""Discounted cumulative gain (DCG), and its ratio to that of the best order (NDCG)."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def ndcg_score(
     sample_weight : array-like of shape (n_rows,), default=None
         Weight of each row's list, constant inside a list.
     convention : str, default=None
-        Give the number of this tool: "trec_eval", "lightgbm", "xgboost", "sklearn",
-        "catboost" or "gdeval". It sets what the tool fixes of gain, ties, empty lists,
-        divisor and cut-off; :func:`explain_metric` shows what that is.
+        Compute the number of this tool: "trec_eval", "lightgbm", "xgboost", "sklearn",
+        "catboost" or "gdeval". It sets gain, ties, empty lists, divisor and cut-off as
+        the tool does; :func:`explain_metric` shows them.
     doc_ids : array-like of shape (n_rows,), default=None
         Ids of the rows, needed where the convention breaks ties by them.
     retrieved : array-like of bool of shape (n_rows,), default=None
@@ -177,9 +177,9 @@ def dcg_score(
     sample_weight : array-like of shape (n_rows,), default=None
         Weight of each row's list, constant inside a list.
     convention : str, default=None
-        Give the number of this tool: "sklearn" or "catboost". It sets what the tool
-        fixes of gain, ties, empty lists, divisor and cut-off; :func:`explain_metric`
-        shows what that is.
+        Compute the number of this tool: "sklearn" or "catboost". It sets gain, ties,
+        empty lists, divisor and cut-off as the tool does; :func:`explain_metric` shows
+        them.
     doc_ids : array-like of shape (n_rows,), default=None
         Ids of the rows, needed where the convention breaks ties by them.
     retrieved : array-like of bool of shape (n_rows,), default=None
@@ -240,7 +240,7 @@ def _is_one_of(value: Any, *names: str) -> bool:
 
 
 def _discounted_gain(data: ScoredLists, k: Any, rule: Rule, metric: str) -> Floats:
-    """Return the DCG of each list, over that of its best order for NDCG."""
+    """Return the DCG of each list; for NDCG, divided by that of its best order."""
     worth = _gains(data.y, rule.gain, metric)
     offsets = data.grouping.lists.offsets
     factors = _factors(cutoff_of(k, data.grouping), rule.discount)
@@ -258,7 +258,7 @@ def _discounted_gain(data: ScoredLists, k: Any, rule: Rule, metric: str) -> Floa
     )
     if not apart:
         return values
-    # The best order is that of all rows, retrieved or not.
+    # The best order is over all rows, also those that were not retrieved.
     best = discounted_gain(worth, worth, offsets, factors, rule.tie, linear, False)
     _refuse_overflow(best)
     share = np.full(len(best), np.nan)

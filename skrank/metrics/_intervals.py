@@ -1,4 +1,4 @@
-"""How sure a mean over lists is."""
+"""Confidence intervals of means over lists."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def bootstrap_interval(
 ) -> Interval:
     r"""Return a bootstrap confidence interval of the mean over lists.
 
-    Lists are drawn with replacement, so the interval says how far the mean would
-    move with other lists of the same kind; it takes the ranker as given and knows
-    nothing of other training data [1]_. Rows of one list are never told apart.
+    Lists are drawn with replacement, so the interval shows how far the mean would move
+    with other lists of the same kind. The ranker stays the same: the interval does not
+    cover other training data [1]_. A list is drawn as a whole, never some of its rows.
 
     With ``clusters`` whole clusters are drawn with replacement [2]_, :math:`c_1, c_2,
     \ldots` among G, and the mean is that over the lists drawn:
@@ -144,7 +144,7 @@ def bootstrap_interval(
 
 
 class Parts(NamedTuple):
-    """Sums of values over what is drawn together, and how many values these are."""
+    """Sums of values that are drawn together, and how many values each sum has."""
 
     sums: Floats
     counts: Floats
@@ -164,18 +164,18 @@ def parts_of(values: Floats, codes: Indices | None) -> Parts:
     )
     if len(parts.sums) < 2:
         raise ValueError(
-            "only one cluster has lists with values, which tells nothing of how "
-            "clusters differ; clusters must be at least two."
+            "only one cluster has lists with values, so how clusters differ cannot be "
+            "estimated; there must be at least two."
         )
     return parts
 
 
 class Basis(Protocol):
-    """What says how sure an interval is."""
+    """Fields that tell how sure an interval is; see `basis`."""
 
     @property
     def confidence(self) -> float:
-        """How often such intervals hold the truth."""
+        """Share of such intervals that contain the true mean."""
 
     @property
     def n_lists(self) -> int:
@@ -191,7 +191,7 @@ class Basis(Protocol):
 
 
 def basis(result: Basis) -> str:
-    """Say how sure an interval is, and on how many lists it rests."""
+    """Return a text on the confidence of an interval and the number of its lists."""
     text = f"{100 * result.confidence:g}% confidence, {result.n_lists} lists"
     if result.n_clusters is not None:
         text += f" in {result.n_clusters} clusters"
@@ -240,7 +240,8 @@ def _corrected(tails: Floats, parts: Parts, means: Floats) -> Floats:
     mean = sums.sum() / counts.sum()
     below = np.searchsorted(means, [mean, np.nextafter(mean, np.inf)]).mean()
     bias = stats.norm.ppf(np.clip(below, 0.5, len(means) - 0.5) / len(means))
-    # How much the mean falls where a part is left out; a factor does not matter.
+    # Jackknife: the fall of the mean if a part is left out, up to a factor, which
+    # cancels in the acceleration.
     without = (sums.sum() - sums) / (counts.sum() - counts)
     distance = without.mean() - without
     distance /= np.abs(distance).max()

@@ -1,4 +1,4 @@
-"""Tests whether differences on the same lists are 0 but for chance."""
+"""Tests whether differences on the same lists are 0 apart from chance."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ MOST_EXACT = 50
 
 
 class Differences(NamedTuple):
-    """Differences of pairs, added up over what depends on each other.
+    """Differences of pairs, added up over lists that depend on each other.
 
     Attributes
     ----------
     parts : Parts
         Sums over lists of a cluster, or each list's own, and numbers of lists.
     rounding : ndarray of shape (n_parts,)
-        By how much each sum may be off.
+        Largest rounding error of each sum.
     """
 
     parts: Parts
@@ -36,7 +36,7 @@ class Differences(NamedTuple):
 def settled_differences(
     first: Floats, second: Floats, codes: Indices | None
 ) -> Differences:
-    """Return the differences of pairs without what rounding alone put there.
+    """Return the differences of pairs, cleared of rounding errors.
 
     A difference within the rounding of its two values becomes 0, and differences whose
     sizes agree within it become equal, so that tests see the ties of exact arithmetic.
@@ -53,7 +53,7 @@ def settled_differences(
 
 
 def settled(values: Floats, allowed: Floats) -> Floats:
-    """Return values that are 0 or of one size where they are so but for rounding."""
+    """Make values 0, or equal in size, where they differ by rounding alone."""
     sizes = np.where(np.abs(values) <= allowed, 0.0, np.abs(values))
     order = np.argsort(sizes, kind="stable")
     ordered, reach = sizes[order], allowed[order]
@@ -94,12 +94,12 @@ def student_test(
 def sign_test(differences: Differences, n_resamples: int, rng: Generator) -> float:
     """Return the share of signs, one a part, that put the sum as far from 0."""
     sums, rounding = differences.parts.sums, float(differences.rounding.sum())
-    # The sign of what is 0 does not matter.
+    # The sign of a 0 does not matter.
     moved = sums[sums != 0]
     n = len(moved)
     if n == 0:
         return 1.0
-    # Sums that are equal but for rounding count as equal.
+    # Sums that differ by rounding alone count as equal.
     least = abs(moved.sum()) - 2.0 * rounding
     exact = n < 63 and 2**n <= n_resamples
     total = 2**n if exact else n_resamples
@@ -120,8 +120,9 @@ def sign_test(differences: Differences, n_resamples: int, rng: Generator) -> flo
 def wilcoxon_test(differences: Differences) -> float:
     """Return the p value of Wilcoxon's signed rank test, of means over clusters.
 
-    Those without a difference are left out first. The distribution over all signs of
-    the ranks, tied ones their mean, is exact for at most 50 others; else it is normal.
+    Lists without a difference are left out first. For at most 50 others the
+    distribution over all signs of the ranks is exact, where tied sizes share their mean
+    rank; for more the statistic is taken as normal.
     """
     sums, counts = differences.parts
     means = sums
@@ -132,7 +133,7 @@ def wilcoxon_test(differences: Differences) -> float:
         return 1.0
     if len(moved) > MOST_EXACT:
         return float(stats.wilcoxon(moved, method="approx").pvalue)
-    # Twice the ranks, which are whole numbers where ranks are tied.
+    # Double the ranks, so that half ranks of ties become whole numbers.
     ranks = np.rint(2 * stats.rankdata(np.abs(moved))).astype(np.intp)
     chances = _chances_of_sums(ranks)
     observed = int(ranks[moved > 0].sum())
@@ -141,7 +142,7 @@ def wilcoxon_test(differences: Differences) -> float:
 
 
 def _chances_of_sums(ranks: Indices) -> Floats:
-    """Return the chance of each sum of ranks, each of which is in it or not.
+    """Return the chance of each sum of ranks, if each rank joins with chance 1/2.
 
     One rank after the other: ``p(s) <- (p(s) + p(s - rank)) / 2``, from p(0) = 1.
     """

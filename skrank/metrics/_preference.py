@@ -1,4 +1,4 @@
-"""Binary preference, which leaves out rows that nobody judged."""
+"""Binary preference (bpref), which leaves out rows that nobody judged."""
 
 from __future__ import annotations
 
@@ -67,16 +67,14 @@ def bpref_score(
     sample_weight : array-like of shape (n_rows,), default=None
         Weight of each row's list, constant inside a list.
     convention : str, default=None
-        Give the number of this tool: "trec_eval". It sets what the tool fixes of gain,
-        ties, empty lists, divisor and cut-off; :func:`explain_metric` shows what that
-        is.
+        Compute the number of this tool: "trec_eval". It sets gain, ties, empty lists,
+        divisor and cut-off as the tool does; :func:`explain_metric` shows them.
     doc_ids : array-like of shape (n_rows,), default=None
         Ids of the rows, needed where the convention breaks ties by them.
     retrieved : array-like of bool of shape (n_rows,), default=None
         Which rows are ranked; the others are only there to be found. None means all.
     judged : array-like of bool of shape (n_rows,), default=None
-        Which rows have a label that somebody gave; others are left out. None means
-        all.
+        Which rows somebody labelled; the others are left out. None means all.
 
     Returns
     -------
@@ -114,20 +112,20 @@ def bpref_score(
     rows = (y_true, y_score, groups, sample_weight)
     lists = relevant_lists("bpref_score", rows, options, convention, doc_ids, retrieved)
     data = lists.data
-    counted = np.ones(len(data.y), dtype=bool)
+    judged_rows = np.ones(len(data.y), dtype=bool)
     if judged is not None:
-        counted = data.grouping.gather(flags(judged, "judged", len(data.y)))
+        judged_rows = data.grouping.gather(flags(judged, "judged", len(data.y)))
     if lists.rule.negative == "unjudged":
-        counted &= data.grouping.gather(finite_column(y_true, "y_true")) >= 0
-    relevant = counted & (data.y >= lists.rule.relevance_level)
-    ranked = counted if data.retrieved is None else counted & data.retrieved
+        judged_rows &= data.grouping.gather(finite_column(y_true, "y_true")) >= 0
+    relevant = judged_rows & (data.y >= lists.rule.relevance_level)
+    ranked = judged_rows if data.retrieved is None else judged_rows & data.retrieved
     n_relevant = data.grouping.lists.sum(relevant.astype(np.float64))
     values = binary_preference(
         np.where(ranked, relevant.astype(np.float64), -1.0),
         data.scores,
         lists.offsets,
         n_relevant,
-        data.grouping.lists.sum(counted.astype(np.float64)) - n_relevant,
+        data.grouping.lists.sum(judged_rows.astype(np.float64)) - n_relevant,
         lists.rule.tie,
     )
     return lists.data.average(values, average, lists.rule.empty)

@@ -38,9 +38,9 @@ def rank_biased_precision_score(
 
     .. math:: \mathrm{RBP} = (1 - p) \sum_{r \le k} p^{r - 1} [y_r \ge \text{level}]
 
-    over the ranks of a list: the relevant rows per row that a user reads who goes on
-    from each row with chance p [1]_. A list without a relevant row has 0, and a list
-    of n rows at most 1 - p**n.
+    over the ranks of a list. A user goes on from each row to the next with chance p;
+    the value is the expected share of relevant rows among the rows read [1]_. A list
+    without a relevant row has 0, and a list of n rows at most 1 - p**n.
 
     Parameters
     ----------

@@ -1,7 +1,6 @@
-"""The metrics by name, from which come scorers, tables and the command's options.
+"""Register metrics by name: scorers, tables and the command look them up here.
 
-A metric enters by one call of :func:`registered` in its own file; everything that
-takes the name of a metric looks it up here.
+A metric is registered by one call of :func:`registered` in its own file.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ class NamedMetric:
     Attributes
     ----------
     name : str
-        What tables call it; "neg_" in front where its scorer turns it around.
+        Its name in tables; it begins with "neg_" where the scorer returns the negative.
     metric : callable
         ``metric(y, scores, groups, ...)``.
     scorer : callable
-        Makes a scorer of it.
+        Makes a scorer of the metric.
     aliases : tuple of str
-        Other names that are understood.
+        Other names that users may type.
     """
 
     name: str
@@ -49,7 +48,7 @@ METRICS: dict[str, NamedMetric] = {}
 # "ndcg@10", and as trec_eval writes it, "ndcg_cut_10".
 WITH_CUTOFF = re.compile(r"(.+?)(?:[@_]([1-9]\d*))?")
 
-# What a scorer fills in itself, or what belongs to the rows of one data set.
+# Arguments that a scorer fills in itself, or that belong to the rows of one data set.
 OF_ROWS = {"average", "sample_weight", "doc_ids", "retrieved", "judged"}
 SCORER_DOC = """Make a scorer of {minus}:func:`{metric}`.
 
@@ -82,12 +81,12 @@ def registered(
     greater_is_better: bool = True,
     **example: Any,
 ) -> Callable[..., RankingScorer]:
-    """Enter a metric into the registry, and return the function that makes scorers.
+    """Register a metric, and return the function that makes scorers of it.
 
     Parameters
     ----------
     metric : callable
-        Function named ``..._score``; the name in the registry is what stands before.
+        Function named ``..._score``; its name in the registry is the part before that.
     *aliases : str
         Other names that people type, in lower case.
     greater_is_better : bool, default=True
@@ -151,10 +150,10 @@ def _scorer_maker(
 
 
 def metric_names() -> list[str]:
-    """Return the names of metrics that are understood wherever a name is.
+    """Return the names of metrics that ``scoring=`` and ``metrics=`` accept.
 
-    Each may be written in capitals, and with a cut-off as in "ndcg@10" where its
-    function takes ``k``.
+    A name may be in capitals. A cut-off may follow, as in "ndcg@10", where the function
+    of the metric takes ``k``.
 
     Returns
     -------
@@ -254,7 +253,7 @@ def make_ranking_scorer(
 
     What to know inside scikit-learn's tools:
 
-    - ``cv=5`` cuts lists, and nobody is told: pass ``GroupKFold`` or ``QueryKFold``.
+    - ``cv=5`` cuts lists without a warning: pass ``GroupKFold`` or ``QueryKFold``.
     - With metadata routing on, pass ``groups=`` to the search's ``fit``, and
       ``params={"groups": groups}`` to ``cross_validate``. With routing off use
       ``skrank.with_groups(y, groups)``. Where neither reaches the scorer it raises,

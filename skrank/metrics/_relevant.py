@@ -17,14 +17,14 @@ from skrank.metrics._conventions import Rule, rule_of
 
 @dataclass(frozen=True, slots=True)
 class RelevantLists:
-    """Scored lists, with which rows there are to find.
+    """Scored lists whose rows are relevant or not.
 
     Attributes
     ----------
     data : ScoredLists
         The checked lists.
     rule : Rule
-        What the metric does where tools differ.
+        The convention of the metric.
     relevant : ndarray of shape (n_rows,)
         1.0 for relevant rows that are ranked, else 0.0.
     totals : ndarray of shape (n_lists,)
@@ -66,7 +66,7 @@ class RelevantLists:
         )
 
     def n_counted(self, k: int | None) -> Floats:
-        """Return what precision divides by: k, or the number of ranked rows."""
+        """Return the divisor of precision: k, or the number of ranked rows."""
         if k is None:
             return self.n_ranked
         if self.rule.cutoff == "shorter":
@@ -82,18 +82,18 @@ def relevant_lists(
     doc_ids: Any = None,
     retrieved: Any = None,
 ) -> RelevantLists:
-    """Check what a metric is given, and tell which rows are relevant.
+    """Check the arguments of a metric, and find the relevant rows.
 
     Parameters
     ----------
     metric : str
         Name of the metric.
     rows : tuple
-        Labels, scores, groups and weights, as given to the metric.
+        Labels, scores, groups and weights.
     options : mapping
         Its options that are fields of ``Rule``.
     convention, doc_ids, retrieved
-        As given to the metric.
+        Arguments of the metric.
     """
     check_level(options["relevance_level"])
     check_ties(options["ties"])
@@ -111,7 +111,7 @@ def check_level(level: Any) -> None:
 
 
 def ratio(part: Floats, whole: Floats, undefined: float = np.nan) -> Floats:
-    """Return a share of each list, at most 1, and a value where the whole is 0."""
+    """Return part / whole of each list, at most 1; ``undefined`` where whole is 0."""
     values = np.full(len(whole), undefined)
     np.divide(part, whole, out=values, where=whole > 0)
     return np.minimum(values, 1.0)

@@ -1,4 +1,4 @@
-"""Scorers that hand each row's group to the metric, and to predict where wanted."""
+"""Scorers that pass groups to the metric, and to ``predict`` of models that ask."""
 
 from __future__ import annotations
 
@@ -169,13 +169,13 @@ class RankingScorer(BaseEstimator):
         TypeError
             If the metric does not take a parameter.
         """
-        own = {
+        own_parameters = {
             name: params.pop(name)
             for name in ("metric", "greater_is_better")
             if name in params
         }
-        check_options(own.get("metric", self.metric), params)
-        for name, value in own.items():
+        check_options(own_parameters.get("metric", self.metric), params)
+        for name, value in own_parameters.items():
             setattr(self, name, value)
         self.kwargs = {**self.kwargs, **params}
         return self
@@ -189,7 +189,7 @@ class RankingScorer(BaseEstimator):
 
     @property
     def __name__(self):
-        """What a table or a plot calls the scorer: "ndcg@10, gain='linear'"."""
+        """Name for tables and plots, such as "ndcg@10, gain='linear'"."""
         options = dict(self.kwargs)
         sign = "" if self.greater_is_better else "neg_"
         name = sign + name_of_metric(self.metric)
@@ -200,27 +200,28 @@ class RankingScorer(BaseEstimator):
         return ", ".join(parts)
 
     def _accept_sample_weight(self):
-        """Tell scikit-learn's searches whether weights can be passed on."""
+        """Return whether the metric takes weights; scikit-learn's searches ask this."""
         parameters = _parameters(self.metric)
         return parameters is None or "sample_weight" in parameters
 
 
 def predicted(estimator: Any, X: Any, of_lists: dict[str, Any]) -> Any:
-    """Return scores; what is known of lists goes to a model whose routing asks."""
+    """Return what ``predict`` returns when given the data of lists that it requests."""
     model = _without_search(estimator)
-    asks = model
+    requester = model
     if isinstance(model, Pipeline) and not _routing_is_on():
-        # Without routing a pipeline hands what it gets to its last step only.
-        asks = model.steps[-1][1]
-    given = {name: value for name, value in of_lists.items() if value is not None}
-    wanted = get_routing_for_object(asks).consumes("predict", given)
-    if wanted:
-        return model.predict(X, **{name: given[name] for name in wanted})
+        # Without routing a pipeline passes all arguments to its last step, and to no
+        # other, so only that step's requests count.
+        requester = model.steps[-1][1]
+    of_lists = {name: value for name, value in of_lists.items() if value is not None}
+    requested = get_routing_for_object(requester).consumes("predict", of_lists)
+    if requested:
+        return model.predict(X, **{name: of_lists[name] for name in requested})
     return estimator.predict(X)
 
 
 def _without_search(estimator):
-    """Return the model found by a search, since a search's predict takes X only."""
+    """Replace a search by its best model, since a search's predict takes X alone."""
     if hasattr(estimator, "best_estimator_"):
         return _without_search(estimator.best_estimator_)
     if isinstance(estimator, Pipeline):

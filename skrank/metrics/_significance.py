@@ -1,7 +1,6 @@
-"""How sure a difference of two means over lists is.
+"""Test whether two means over lists differ, and correct p values of several tests.
 
-It stands beside the metrics because it takes what ``average=None`` gives: one value a
-list, whatever ranked it.
+The functions take one value a list, which metrics return with ``average=None``.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class ScoreComparison:
     mean_a, mean_b, difference : float
         Means over the lists that both have a value for, and ``mean_a - mean_b``.
     p_value : float
-        Chance of a difference as large, either way, if there were none.
+        Chance of a difference at least as large, either way, if there were none.
     low, high : float
         Confidence interval of the difference.
     confidence : float
@@ -188,7 +187,7 @@ def compare_scores(
     check_confidence(confidence)
     check_count(n_resamples, "n_resamples")
     first, second, codes, n_dropped = _pairs(values_a, values_b, clusters)
-    # In units of about the largest value, so that no square over- or underflows.
+    # Divide by about the largest value, so that no square over- or underflows.
     exponent = int(np.frexp(max(np.abs(first).max(), np.abs(second).max()))[1])
     first, second = np.ldexp(first, -exponent), np.ldexp(second, -exponent)
     differences = settled_differences(first, second, codes)
@@ -243,7 +242,7 @@ def _compare_several(
 def _pairs(
     values_a: Any, values_b: Any, clusters: Any
 ) -> tuple[Floats, Floats, Indices | None, int]:
-    """Return values and clusters of lists that have both, and how many have not."""
+    """Return values and clusters of lists with both values, and the number without."""
     first, second = one_a_list(values_a, "values_a"), one_a_list(values_b, "values_b")
     if len(first) != len(second):
         raise ValueError(
@@ -268,9 +267,9 @@ def holm(p_values: Any) -> Any:
 
         \tilde p_{(i)} = \max_{j \le i} \min(1, (m - j + 1) p_{(j)})
 
-    for the m p values in increasing order [1]_. To call significant what is at most
-    0.05 then errs once or more in at most 5 % of such families, whatever the tests
-    have to do with one another.
+    for the m p values in increasing order [1]_. If corrected p values of at most 0.05
+    are called significant, at most 5 % of such families of tests contain an error,
+    however the tests depend on each other.
 
     Parameters
     ----------

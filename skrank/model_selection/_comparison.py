@@ -27,7 +27,7 @@ from skrank.model_selection._ranker_comparison import RankerComparison
 from skrank.model_selection._result import RankerResult, mean_of_defined
 
 SAMPLE = 50  # lists of the first trial fit
-GROWTH = 4  # lists of the next trial fit, in those of the last
+GROWTH = 4  # factor of lists from one trial fit to the next
 ENOUGH = 1 / 20  # share of the budget that a trial must take to be believed
 
 
@@ -45,12 +45,12 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True)
 class Fold:
-    """What to learn from and what to rank, not cut out before ``parts`` is called.
+    """A training and a test part, not copied before ``parts`` is called.
 
     Attributes
     ----------
     train, test : Ranked
-        Data of which the fold is made.
+        Data that hold the rows of the fold.
     train_rows, test_rows : ndarray of int or None
         The rows that belong to it; None takes all.
     """
@@ -71,10 +71,10 @@ class Fold:
 
 
 class SharedSort:
-    """Test lists whose rows are sorted once a ranking, for all metrics together.
+    """Test lists, sorted once for each ranking, so that all metrics share the sort.
 
-    Every metric sorts the rows that it is given, which costs next to nothing where
-    they are sorted already. Tied rows keep their order.
+    Every metric sorts the rows of each list, which takes hardly any time if they are
+    sorted already. Tied rows keep their order.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class SharedSort:
     Attributes
     ----------
     labels : ndarray of shape (n_lists,)
-        Group labels, in the order of what metrics return.
+        Group labels, in the order of values that metrics return.
     y, groups : ndarray of shape (n_rows,)
         Labels and groups, the rows of each list together.
     """
@@ -132,7 +132,7 @@ def compare(
         Anything with ``fit`` and ``predict``: rankers, regressors, pipelines,
         searches. Groups go to those whose routing asks for them. Not changed.
     folds : sequence of Fold
-        What to learn from and what to rank.
+        Training and test parts.
     metrics : mapping of str to callable
         ``metric(y, scores, groups)`` returns one value a list, in the order of
         :func:`~skrank.metrics.list_labels`, and raises ValueError for labels to
@@ -209,7 +209,7 @@ def _joined(
     refused: dict[str, str],
     n_repeats: int,
 ) -> RankerComparison:
-    """Return what was found in all folds, one value a list.
+    """Join the values of all folds to one value a list.
 
     ``values`` has one array a fold, by ranker and metric, and ``lists`` the labels of
     their lists; the folds of a repeat stand together.
@@ -263,7 +263,7 @@ def _refusals(metrics: Mapping[str, Metric], test: SharedSort) -> dict[str, str]
 
 
 def _scores(ranker: Any, train: Ranked, test: Ranked, result: RankerResult) -> Any:
-    """Fit a ranker and return its scores; what else comes of it goes to ``result``."""
+    """Fit a ranker and return its scores; add time and warnings to ``result``."""
     scores = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -284,7 +284,7 @@ def _measure(
     values: dict[str, list[Floats]],
     result: RankerResult,
 ) -> None:
-    """Add the values of all metrics; scores that cannot be ranked are a failure."""
+    """Add the values of all metrics; scores that are not numbers are a failure."""
     try:
         ranking = test.best_first(scores)
         for name, metric in metrics.items():
@@ -295,7 +295,7 @@ def _measure(
 
 
 def _one_a_list(values: Any, metric: str, test: SharedSort) -> Floats:
-    """Return what a metric gave as a column, checked."""
+    """Check that a metric returned one value a list, and return these as a column."""
     column = np.asarray(values, dtype=np.float64)
     if column.shape != test.labels.shape:
         raise ValueError(
@@ -321,7 +321,7 @@ def groups_for(ranker: Any, method: str, data: Ranked) -> dict[str, Any]:
 
 
 def _note_warnings(caught: list[warnings.WarningMessage], notes: dict[str, int]):
-    """Count the fits that gave each kind of warning, whatever its numbers."""
+    """Count the fits that gave each kind of warning; numbers in it do not matter."""
     kinds = {re.sub(r"[\d.]+", "#", text): text for text in notes}
     for kind, text in {
         re.sub(r"[\d.]+", "#", text): text
@@ -334,10 +334,10 @@ def _note_warnings(caught: list[warnings.WarningMessage], notes: dict[str, int])
 def _too_slow(
     ranker: Any, train: Ranked, budget: float, n_fits: int, random_state: int
 ) -> str | None:
-    """Say why a ranker is expected to take longer than the budget, if it is.
+    """Return why a ranker is expected to exceed the budget, or None.
 
-    Fits some whole lists and multiplies by the ratio of rows or of pairs, whichever
-    is larger. A trial that says no is repeated; if it was short, on more lists too.
+    Fits some whole lists and multiplies by the ratio of rows or of pairs, whichever is
+    larger. A trial beyond the budget is repeated, on more lists if it was short.
     """
     if not np.isfinite(budget):
         return None
@@ -358,15 +358,15 @@ def _too_slow(
             )
         part_of_train = train.take(chosen[of_row])
         problem, fastest = None, np.inf
-        for _ in range(2):  # a first fit may pay for what is set up once
+        for _ in range(2):  # a first fit may include work that is done once
             start = time.perf_counter()
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     seconds = _timed_fit(ranker, part_of_train)[1]
             except Exception:
-                # Some need more lists than these; the fit to all rows will tell, if
-                # even a fit that fails is not too slow.
+                # Some rankers need more lists than these. If the failed fit was fast
+                # enough, the fit to all rows will show what happens.
                 seconds = time.perf_counter() - start
             fastest = min(fastest, seconds)
             problem = _over_budget(
@@ -386,7 +386,7 @@ def _too_slow(
 def _over_budget(
     trial: str, seconds: float, expected: float, budget: float
 ) -> str | None:
-    """Say that all fits would take longer than the budget, if so."""
+    """Return a text if all fits would exceed the budget, else None."""
     if expected <= budget:
         return None
     return (

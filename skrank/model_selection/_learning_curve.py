@@ -1,4 +1,4 @@
-"""How a ranker improves with the number of lists that it learns from."""
+"""Learning curves: scores of a ranker by the number of its training lists."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ default=(0.1, 0.325, 0.55, 0.775, 1.0)
 
 
 def _score(scorer: Any, model: Any, data: Ranked) -> float:
-    """Return the score of a fitted model, groups handed on where asked for."""
+    """Return the score of a fitted model; pass groups if it requests them."""
     if scorer is None:
         return model.score(data.X, data.y, **groups_for(model, "score", data))
     return scorer(model, data.X, data.y, **groups_for(scorer, "score", data))
@@ -149,21 +149,21 @@ def _scorer(scoring: Any) -> Any:
 
 def _sizes(train_sizes: ArrayLike, largest: int) -> NDArray:
     """Return numbers of lists, increasing."""
-    given = np.asarray(train_sizes)
-    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iuf":
+    sizes = np.asarray(train_sizes)
+    if sizes.ndim != 1 or sizes.size == 0 or sizes.dtype.kind not in "iuf":
         raise ValueError(
             f"train_sizes must be numbers of lists or shares, got {train_sizes!r}."
         )
-    if given.dtype.kind == "f":
-        if not (given.min() > 0 and given.max() <= 1):
+    if sizes.dtype.kind == "f":
+        if not (sizes.min() > 0 and sizes.max() <= 1):
             raise ValueError(
                 "train_sizes must be shares above 0 and at most 1, or integers, got "
-                f"{given}."
+                f"{sizes}."
             )
-        given = np.maximum((given * largest + 1e-9).astype(np.intp), 1)
-    if given.min() < 1 or given.max() > largest:
+        sizes = np.maximum((sizes * largest + 1e-9).astype(np.intp), 1)
+    if sizes.min() < 1 or sizes.max() > largest:
         raise ValueError(
             f"train_sizes must be from 1 to {largest} lists, those of the smallest "
-            f"training part, got {given}."
+            f"training part, got {sizes}."
         )
-    return np.unique(given).astype(np.intp)
+    return np.unique(sizes).astype(np.intp)

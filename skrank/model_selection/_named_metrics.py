@@ -54,7 +54,7 @@ def list_metric(metric: Any) -> Metric:
 
 
 def _understood(metric: Any) -> Any:
-    """Return a scorer for a name or a metric of the package's kind, or the function."""
+    """Return a scorer for a name or a metric of skrank's kind, else the function."""
     if isinstance(metric, str):
         return named_scorer(metric)
     if isinstance(metric, RankingScorer):
@@ -69,7 +69,7 @@ def _understood(metric: Any) -> Any:
 
 
 def _values_of(scorer: RankingScorer) -> Metric:
-    """Return what a scorer averages, its sign and its idea of empty lists kept."""
+    """Return the values by list that a scorer averages, with its sign and options."""
     options = dict(scorer.kwargs)
     if options.setdefault("average", None) is not None or not _averages(scorer.metric):
         raise ValueError(
@@ -92,7 +92,7 @@ def _values_of(scorer: RankingScorer) -> Metric:
 
 
 def _averages(metric: Any) -> bool:
-    """Tell whether a metric gives one value a list when asked by ``average=None``."""
+    """Return whether a metric gives one value a list with ``average=None``."""
     try:
         return "average" in inspect.signature(metric).parameters
     except ValueError:
@@ -100,7 +100,7 @@ def _averages(metric: Any) -> bool:
 
 
 def _name(metric: Any) -> str:
-    """Return what a metric is called in a table: "ndcg@10, gain='linear'"."""
+    """Return the name of a metric for tables, such as "ndcg@10, gain='linear'"."""
     if isinstance(metric, str):
         return metric
     metric = _understood(metric)

@@ -1,4 +1,4 @@
-"""What a comparison of rankers found, and how sure that is."""
+"""The result of a comparison of rankers, with its statistics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from skrank.model_selection._result import (
 
 @dataclass(frozen=True, repr=False)
 class RankerComparison:
-    """How several rankers did on the same lists; ``print`` shows a table.
+    """Values of several rankers on the same lists; ``print`` shows a table.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class RankerComparison:
     random_state : int, RandomState instance or None
         Seed of these.
     clusters : ndarray of shape (n_lists,) or None
-        Cluster of each test list, by which intervals and p values are; None makes each
+        Cluster of each test list, used for intervals and p values; None makes each
         list one.
 
     Examples
@@ -134,7 +134,7 @@ class RankerComparison:
         return len(np.unique(np.asarray(self.clusters)[known]))
 
     def _differences(self, values: Mapping[str, Floats]) -> dict[str, ScoreComparison]:
-        """Compare all rankers that can be compared to the reference."""
+        """Compare all rankers to the reference, where enough lists have both values."""
         reference = values.get(self.reference_name)
         if reference is None:
             return {}

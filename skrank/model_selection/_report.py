@@ -30,11 +30,11 @@ NARROWEST = 16  # of the column of names
 
 
 class Comparison(Protocol):
-    """What a report reads of a comparison of rankers; see ``RankerComparison``."""
+    """Fields of a comparison that a report reads; see ``RankerComparison``."""
 
     @property
     def results(self) -> Mapping[str, RankerResult]:
-        """What each ranker did, by name."""
+        """Result of each ranker, by name."""
 
     @property
     def lists(self) -> NDArray:
@@ -69,7 +69,7 @@ class Comparison(Protocol):
 
 
 def report(comparison: Comparison) -> str:
-    """Return a block of rows for each metric, and what the numbers mean."""
+    """Return a block of rows for each metric, and an explanation of the numbers."""
     parts = [metric_table(comparison, metric) for metric in comparison.metrics]
     if not parts:
         names = "\n".join(comparison.results)
@@ -93,7 +93,7 @@ def metric_table(
     metric : str
         Its name.
     head : str, default=""
-        What to call it; empty takes the name.
+        Title of the table; empty takes the name of the metric.
     fit_times : bool, default=True
         Whether to show them.
     """
@@ -154,7 +154,7 @@ def report_html(comparison: Comparison) -> str:
 def _cells(
     result: RankerResult, statistics: RankerStatistics | None, empty: bool
 ) -> list[str]:
-    """Return what stands in a ranker's row."""
+    """Return the cells of a ranker's row."""
     interval = None if statistics is None else statistics.interval
     difference = None if statistics is None else statistics.difference
     mean = ["-", "-"]
@@ -180,7 +180,7 @@ def _interval(low: float, high: float) -> str:
 
 
 def _number(value: float, digits: int, sign: str = "") -> str:
-    """Return a number, decimals of it where it is small and digits where large."""
+    """Format a number with decimals, or with significant digits if it is large."""
     if abs(value) < 10:
         return f"{value:{sign}.{digits}f}"
     return f"{value:{sign}.{digits if abs(value) < 100_000 else digits - 1}g}"
@@ -193,7 +193,7 @@ def _p_value(p: float | None) -> str:
 
 
 def _spread(text: str, cells: list[str], longest: int, widths: list[int]) -> list[str]:
-    """Return the lines of a row; a name that is too long has lines of its own."""
+    """Return the lines of a row; a name that is too long gets several lines."""
     right = "".join(c.rjust(width) for c, width in zip(cells, widths, strict=True))
     above = []
     if len(text) > longest:
@@ -203,7 +203,7 @@ def _spread(text: str, cells: list[str], longest: int, widths: list[int]) -> lis
 
 
 def _meaning(comparison: Comparison) -> list[str]:
-    """Say what the columns are, and what they do not tell."""
+    """Return a text that explains the columns of a metric's table."""
     results = list(comparison.results.values())
     n_lists = len(comparison.lists)
     n_fits = max(len(result.seconds) for result in results)
@@ -235,7 +235,7 @@ def _meaning(comparison: Comparison) -> list[str]:
 
 
 def interval_text(comparison: Comparison) -> str:
-    """Say what intervals, differences and p values are, and what they leave out."""
+    """Return a text that explains intervals, differences and p values."""
     by_cluster = ""
     if comparison.clusters is not None:
         n_clusters = len(np.unique(comparison.clusters))
@@ -250,7 +250,7 @@ def interval_text(comparison: Comparison) -> str:
 
 
 def marked_names(comparison: Comparison) -> dict[str, str]:
-    """Return the names with the numbers of what is said of them below."""
+    """Return the names of rankers, each with the numbers of its notes."""
     notes = numbered(comparison)
     return {
         name: name
@@ -260,7 +260,7 @@ def marked_names(comparison: Comparison) -> dict[str, str]:
 
 
 def numbered_notes(comparison: Comparison) -> Iterable[str]:
-    """Return what there is to say of rankers, by number."""
+    """Return the numbered notes on rankers, a line each."""
     for text, number in numbered(comparison).items():
         yield wrapped(text, f"[{number}] ")
 
@@ -275,7 +275,7 @@ def numbered(comparison: Comparison) -> dict[str, int]:
 
 
 def remarks(result: RankerResult) -> list[str]:
-    """Return what there is to say of a ranker, without the name of its class."""
+    """Return the notes on a ranker, without the name of its class."""
     texts = [*result.warnings]
     if result.problem is not None:
         texts.append(result.problem)
@@ -285,7 +285,7 @@ def remarks(result: RankerResult) -> list[str]:
 
 
 def _without_class(start: re.Match[str]) -> str:
-    """Return what stands for the start of a message, a capital where it begins."""
+    """Drop the class name at the start of a message, and begin with a capital."""
     failed, first = start.groups(default="")
     return failed + (first if failed else first.upper())
 
@@ -296,7 +296,7 @@ def _refusals(comparison: Comparison) -> Iterable[str]:
 
 
 def wrapped(text: str, mark: str = "", next_lines: str | None = None) -> str:
-    """Return a paragraph, its other lines indented by the mark if nothing is said."""
+    """Return a wrapped paragraph; by default lines are indented by the mark's width."""
     return textwrap.fill(
         text,
         WIDTH,

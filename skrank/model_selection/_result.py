@@ -1,4 +1,4 @@
-"""What a comparison has of one ranker: values of lists, times, warnings, statistics."""
+"""Results of one ranker in a comparison: values, times, warnings, statistics."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from skrank.metrics import Interval, ScoreComparison
 
 @dataclass
 class RankerResult:
-    """How one ranker did.
+    """Values, times and warnings of one ranker.
 
     Attributes
     ----------
     values : dict of str to ndarray of shape (n_lists,)
         Per metric one value a test list, NaN where undefined, in the order of
         ``RankerComparison.lists``; the mean where a list was tested several times.
-        Empty where ``problem`` says why.
+        Empty if the ranker failed; ``problem`` then has the reason.
     repeat_means : dict of str to list of float
         Per metric the mean over lists of each repeat.
     seconds : list of float
@@ -50,7 +50,7 @@ class RankerResult:
 
 @dataclass(frozen=True)
 class RankerStatistics:
-    """What one metric says of one ranker.
+    """Statistics of one metric for one ranker.
 
     Attributes
     ----------
@@ -90,6 +90,6 @@ def sd_of_repeats(result: RankerResult, metric: str) -> float:
 
 
 def mean_of_defined(values: Floats) -> float:
-    """Return the mean of what is not NaN, NaN if there is nothing."""
+    """Return the mean of values that are not NaN, or NaN if there are none."""
     values = values[~np.isnan(values)]
     return float(values.mean()) if values.size else float("nan")

@@ -171,7 +171,7 @@ def code_groups(X: Any, y: Any, groups: Any, method: str) -> Indices:
     y : array-like of shape (n_rows,)
         Labels; a pandas object may have an index level named "groups".
     groups : array-like of shape (n_rows,) or None
-        What to keep together; wins over the index of ``y``.
+        Groups to keep together; used instead of the index of ``y``.
     method : str
         The caller's name, for messages.
 
@@ -207,7 +207,7 @@ def _codes(grouping: Grouping) -> Indices:
 
 
 def _refuse_cut_lists(codes: Indices, of_y: Grouping, method: str) -> None:
-    """Raise where the rows of one list of ``y`` do not stay together."""
+    """Raise ValueError if groups cut a list of ``y``."""
     ordered = of_y.gather(codes)
     cut = of_y.lists.min(ordered) != of_y.lists.max(ordered)
     if cut.any():

@@ -1,4 +1,4 @@
-"""Arrangements of many lists, batch by batch: the best, drawn ones, their scores."""
+"""Arrangements of many lists in batches: the best one, drawn ones, and scores."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def scores_by_place(
     for numbers, batch, networks in batches:
         number = numbers[0]
         places = padded_order(order, lists, numbers)
-        # All candidates at each place: those placed before are left out below.
+        # Scores of all candidates at each place; those placed before become -inf below.
         table = order_scores(encoded_by(networks, batch), places, "previous")[0]
         here = slice(lists.offsets[number], lists.offsets[number + 1])
         by_row = table.cpu().numpy()[:, ranks[here] - 1]

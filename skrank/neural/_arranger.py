@@ -106,8 +106,8 @@ def arrangement_loss(scores: Tensor, valid: Tensor, masked: str = "placed") -> T
         open_ = place >= place[:, None]
     else:
         open_ = place != place[:, None] - 1
-    # At padding only the place itself is open, so that its term is 0, without NaN.
-    own = torch.eye(len(place), dtype=torch.bool, device=scores.device)
-    open_ = (open_ & valid[:, None, :] & valid[:, :, None]) | own
+    # At padding only the place itself may be chosen, so that its term is 0, not NaN.
+    diagonal = torch.eye(len(place), dtype=torch.bool, device=scores.device)
+    open_ = (open_ & valid[:, None, :] & valid[:, :, None]) | diagonal
     total = scores.masked_fill(~open_, -torch.inf).logsumexp(-1)
     return (total - scores.diagonal(dim1=1, dim2=2)).sum(-1)

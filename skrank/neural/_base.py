@@ -1,4 +1,4 @@
-"""What the neural rankers share: lists in, trained networks, scores out."""
+"""The base of the neural rankers: checks, training of networks, and scores."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ from skrank.neural._validation import place_rows
 class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
     """Base of the neural rankers.
 
-    A subclass defines ``_head``, the network behind the encoder; ``_labels``, what is
-    checked of them once a fit; ``_target``, what a network learns of them; and
-    ``_predict``, the scores of a batch.
+    A subclass defines ``_head``, the network after the encoder; ``_labels``, which
+    checks labels once a fit; ``_target``, which makes the loss of a network from them;
+    and ``_predict``, the scores of a batch.
     """
 
     _request = {"groups": True, "history": True, "profile": True}  # noqa: RUF012
@@ -97,7 +97,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
     def _target(self, data: LabelledLists, rng: np.random.RandomState) -> Target:
-        """Return what a network learns."""
+        """Return the target of a network, which has the loss."""
         raise NotImplementedError
 
     def _predict(self, networks: list[nn.ModuleDict], batch: Batch) -> Any:
@@ -221,7 +221,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         return nn.ModuleDict({"encoder": encoder, "head": head})
 
     def _store(self, networks, records):
-        """Store what was learned, and how it went."""
+        """Store the networks, and the records of their training."""
         self.networks_ = networks
         self.loss_curves_ = padded_curves([record.losses for record in records])
         self.validation_curves_ = padded_curves(
@@ -311,7 +311,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         X = validate_features(self, X, reset=False, **dense)
         grouping, first = by_content(X, group_rows(groups, len(X)))
         device = prediction_device(find_device(self.device))
-        # In float64 predictions do not depend on the order of rows, but for 1e-15.
+        # In float64 predictions depend on the order of rows by no more than 1e-15.
         tables = self._inputs.tables(
             X, grouping, history, profile, torch.float64, device
         )

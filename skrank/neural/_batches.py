@@ -1,4 +1,4 @@
-"""Lists of different lengths as padded tables, and what a network reads of them."""
+"""Batches: lists of different lengths as padded tables, which networks read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEP_COST = 16
 
 @dataclass(frozen=True, slots=True)
 class Histories:
-    """Rows browsed in some lists of a batch, of like number; padding is 0.
+    """Rows browsed in some lists of a batch, of similar number; padding is 0.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Histories:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a network reads of some lists; padding is zero and not valid.
+    """The tables of some lists that a network reads; padding is zero and not valid.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Batch:
 
 
 class Ragged:
-    """Rows of lists one after the other, of which batches are cut.
+    """Rows of all lists, one after the other, from which batches are made.
 
     Parameters
     ----------
@@ -113,20 +113,20 @@ class Ragged:
 
 
 def like_sizes(sizes: Indices) -> Iterator[Indices]:
-    """Yield the numbers of lists that have rows, those of like size together.
+    """Yield the numbers of lists that have rows, those of similar size together.
 
-    An LSTM goes through the longest of some lists step by step; a step costs as much
-    as STEP_COST lists do in it. So it pays to read the shorter lists apart where steps
-    through padding cost more than their own steps a second time.
+    An LSTM takes as many steps as the longest list has rows. A step has a fixed cost,
+    that of STEP_COST lists. So short lists are read apart where padding them would cost
+    more than the additional steps.
     """
     lists = np.argsort(-sizes, kind="stable")
     lists = lists[sizes[lists] > 0]
     sizes, first = sizes[lists], 0
     while first < len(lists):
-        left = np.arange(len(lists) - first, 0, -1)
-        padding = (sizes[first] - sizes[first:]) * left
-        pays = np.flatnonzero(padding > STEP_COST * sizes[first:])
-        last = first + pays[0] if len(pays) else len(lists)
+        n_shorter = np.arange(len(lists) - first, 0, -1)
+        padding = (sizes[first] - sizes[first:]) * n_shorter
+        cuts = np.flatnonzero(padding > STEP_COST * sizes[first:])
+        last = first + cuts[0] if len(cuts) else len(lists)
         yield lists[first:last]
         first = last
 
@@ -143,7 +143,7 @@ def padded_index(starts: Indices, sizes: Indices) -> tuple[NDArray[np.bool_], In
 
 @dataclass(frozen=True, slots=True)
 class ListTables:
-    """All that is known of some lists, ready to be cut into batches.
+    """Candidates, histories and profiles of lists, ready to be cut into batches.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Callbacks of scikit-learn from 1.9 on; estimators have none with earlier ones."""
+"""Callbacks of scikit-learn 1.9 and later; with earlier versions there are none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ except ImportError:  # scikit-learn 1.8
     HAS_CALLBACKS = False
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands where scikit-learn has no callbacks."""
+        """Replacement where scikit-learn has no callbacks."""
 
     def with_callbacks(method: Callable) -> Callable:
         """Return the method as it is."""
@@ -22,14 +22,14 @@ except ImportError:  # scikit-learn 1.8
 
 
 class FitTasks:
-    """Tell callbacks of the networks of a fit, and of their epochs.
+    """Notify callbacks of the networks of a fit, and of their epochs.
 
     Parameters
     ----------
     estimator : estimator
         Being fitted.
     X, y : array-like
-        What it is fitted to.
+        Data of the fit.
     metadata : dict
         Other arguments of ``fit``; those that are None are left out.
     n_networks : int
@@ -48,7 +48,7 @@ class FitTasks:
             self.root.call_on_fit_task_begin(estimator=estimator, **self.data)
 
     def end(self, state: dict) -> None:
-        """Tell callbacks that the fit ends with these attributes."""
+        """Notify callbacks that the fit ends with these attributes."""
         if self.root is not None:
             self.root.call_on_fit_task_end(
                 estimator=self.estimator, reconstruction_attributes=state, **self.data
@@ -56,7 +56,7 @@ class FitTasks:
 
     @contextmanager
     def network(self, max_epochs: int, state: Callable[[Any], dict]) -> Any:
-        """Yield what to call after each epoch, which returns whether to stop.
+        """Yield a function to call after each epoch, which returns whether to stop.
 
         ``state(network)`` returns the attributes of an estimator fitted so far.
         """

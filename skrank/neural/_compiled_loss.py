@@ -26,21 +26,25 @@ class CompiledLoss(torch.autograd.Function):
         ctx: Any, scores: Tensor, extra: Tensor, loss: Loss, prepared: Any, lists: Lists
     ) -> Tensor:
         """Return the value of each list."""
-        own = (_numbers(extra),) if len(extra) else ()
-        result = loss.value_and_gradient(_numbers(scores), prepared, lists, *own)
-        in_extra = result[2] if own else np.zeros((lists.n_lists, 0))
+        extra_arguments = (_numbers(extra),) if len(extra) else ()
+        result = loss.value_and_gradient(
+            _numbers(scores), prepared, lists, *extra_arguments
+        )
+        extra_gradient = result[2] if extra_arguments else np.zeros((lists.n_lists, 0))
         ctx.lists = lists
-        ctx.save_for_backward(scores.new_tensor(result[1]), extra.new_tensor(in_extra))
+        ctx.save_for_backward(
+            scores.new_tensor(result[1]), extra.new_tensor(extra_gradient)
+        )
         return scores.new_tensor(result[0])
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, outer: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients in the scores and in the loss's own parameters."""
-        in_scores, in_extra = ctx.saved_tensors
+        score_gradient, extra_gradient = ctx.saved_tensors
         sizes = torch.as_tensor(ctx.lists.sizes, device=outer.device)
-        by_row = torch.repeat_interleave(outer, sizes) * in_scores
-        return by_row, outer.to(in_extra) @ in_extra, None, None, None
+        row_gradient = torch.repeat_interleave(outer, sizes) * score_gradient
+        return row_gradient, outer.to(extra_gradient) @ extra_gradient, None, None, None
 
 
 def _numbers(tensor: Tensor) -> Any:

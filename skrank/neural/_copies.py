@@ -34,7 +34,7 @@ def by_content(X: Floats, grouping: Grouping) -> tuple[Grouping, Indices | None]
     """
     lists = grouping.lists
     rows = np.arange(len(X)) if grouping.rows is None else grouping.rows.copy()
-    # Where the rows begin that are equal so far: at first all rows of a list.
+    # First rows of runs that are equal in all columns so far; at first, whole lists.
     first = lists.expand(lists.starts)
     tied = np.flatnonzero(lists.expand(lists.sizes) > 1)
     for column in range(X.shape[1]):
@@ -71,6 +71,6 @@ def share_ranks(ranks: NDArray, first: Indices | None) -> NDArray:
     """
     if first is None:
         return ranks
-    # Copies are neighbours, so that sorting by class and rank moves nothing else.
+    # Copies are neighbours, so sorting by class and rank moves no other rows.
     classes = np.broadcast_to(first, ranks.shape)
     return np.take_along_axis(ranks, np.lexsort((ranks, classes)), axis=-1)

@@ -16,9 +16,9 @@ ROUNDING = torch.finfo(torch.float32).eps
 class Decoder:
     r"""Scores of the candidates not yet placed, by one network, place by place.
 
-    Rows that are placed are dropped: the last row that is left moves to their slot, so
-    that the first n - i slots of a list of n rows are those left at place i. Products
-    of candidates with weights are taken once, before the first place.
+    A row that is placed is dropped: the last remaining row moves to its slot, so that
+    the first n - i slots of a list of n rows hold the rows that remain at place i.
+    Products of candidates with weights are computed once, before the first place.
 
     :math:`v \cdot \tanh(W_h h_d + W_g g)` is computed in float32, with an error of at
     most ``bound``. Only candidates that may be the best by this bound are computed in
@@ -43,7 +43,7 @@ class Decoder:
         self.of_state, self.v = arranger.of_state, arranger.v.weight[0]
         self.n_places = arranger.n_places
         self.hidden_weight = lstm.weight_hh_l0
-        # What is said to the gates: by the last row placed, and by the place.
+        # Input of the LSTM's gates from the last row placed, and from the place.
         self.of_last = h @ lstm.weight_ih_l0[:, :size].T
         bias = lstm.bias_ih_l0 + lstm.bias_hh_l0
         self.of_place = lstm.weight_ih_l0[:, size:].T + bias
@@ -57,9 +57,10 @@ class Decoder:
     def _bound(self) -> float:
         """Return how far scores in float32 can be from those in float64.
 
-        Each term v_k tanh(a + b) has the roundings of a and b, at most their sizes
-        times that of a unit, since tanh grows no faster than its argument, and a few
-        of its own; adding up P terms rounds once a term. LSTM states lie in [-1, 1].
+        Each term v_k tanh(a + b) has the rounding errors of a and b, which are at most
+        their sizes times the unit roundoff, since the slope of tanh is at most 1, and a
+        few of its own. The sum of P terms rounds once a term. LSTM states lie in
+        [-1, 1].
         """
         largest_row = self.rows.abs().amax((0, 1))
         largest_state = self.of_state.weight.abs().sum(1) + self.of_state.bias.abs()
@@ -85,11 +86,11 @@ class Decoder:
         """Return the scores of some slots at the last place, in float64."""
         return torch.tanh(self.rows[lists, slots] + self.state[lists]) @ self.v
 
-    def take(self, lists: Tensor, rows: Tensor, slots: Tensor, left: Tensor) -> None:
-        """Place a row of each list: free its slot for the last one that is left."""
+    def take(self, lists: Tensor, rows: Tensor, slots: Tensor, last: Tensor) -> None:
+        """Place a row of each list, and move the last remaining row to its slot."""
         self.last = self.of_last[lists, rows]
         for table in (self.rows, self.fast):
-            table[lists, slots] = table[lists, left]
+            table[lists, slots] = table[lists, last]
 
 
 def arrange(
@@ -116,31 +117,31 @@ def arrange(
     device = decoders[0].rows.device
     longest = int(sizes[0])
     order = torch.arange(longest, device=device).repeat(len(sizes), 1)
-    in_slot = order.clone()
+    row_in_slot = order.clone()
     lists = torch.arange(len(sizes), device=device)
     all_sizes = torch.as_tensor(sizes, device=device)
     bound = sum(decoder.bound for decoder in decoders) / len(decoders)
     for place in range(longest):
         n_lists, width = int((sizes > place).sum()), longest - place
-        here = lists[:n_lists]
+        unfinished = lists[:n_lists]
         scores = sum(decoder.scores(place, n_lists, width) for decoder in decoders)
         scores = scores / len(decoders)
-        left = all_sizes[:n_lists] - place
+        n_left = all_sizes[:n_lists] - place
         if sizes[n_lists - 1] < longest:
-            gone = torch.arange(width, device=device) >= left[:, None]
-            scores = scores.masked_fill(gone, -torch.inf)
+            empty = torch.arange(width, device=device) >= n_left[:, None]
+            scores = scores.masked_fill(empty, -torch.inf)
         if generator is not None:
             # Scores plus Gumbel noise: the largest is a draw from their softmax.
             noise = torch.empty_like(scores).exponential_(generator=generator)
             slots = (scores - torch.log(noise)).argmax(1)
         else:
             slots = _best(decoders, scores, bound)
-        rows = in_slot[here, slots]
-        order[here, place] = rows
-        last = left - 1
-        in_slot[here, slots] = in_slot[here, last]
+        rows = row_in_slot[unfinished, slots]
+        order[unfinished, place] = rows
+        last = n_left - 1
+        row_in_slot[unfinished, slots] = row_in_slot[unfinished, last]
         for decoder in decoders:
-            decoder.take(here, rows, slots, last)
+            decoder.take(unfinished, rows, slots, last)
     return order
 
 
@@ -149,11 +150,13 @@ def _best(decoders: Sequence[Decoder], scores: Tensor, bound: float) -> Tensor:
     if bound == 0.0:
         return scores.argmax(1)
     best, slots = scores.max(1)
-    near = scores >= (best - 2.0 * bound)[:, None]
-    if int(near.sum()) == len(scores):
+    possible = scores >= (best - 2.0 * bound)[:, None]
+    if int(possible.sum()) == len(scores):
         return slots
-    lists, slots = near.nonzero(as_tuple=True)
+    lists, slots = possible.nonzero(as_tuple=True)
     exact = sum(decoder.exact_scores(lists, slots) for decoder in decoders)
-    table = torch.full(scores.shape, -torch.inf, dtype=exact.dtype, device=near.device)
+    table = torch.full(
+        scores.shape, -torch.inf, dtype=exact.dtype, device=scores.device
+    )
     table[lists, slots] = exact
     return table.argmax(1)

@@ -1,4 +1,4 @@
-"""Where networks run, and torch's settings while they do."""
+"""The device that networks run on, and torch's settings while they run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ WITHOUT_FLOAT64 = {"mps"}
 
 
 def find_device(device: str | torch.device) -> torch.device:
-    """Return the device, after computing something there.
+    """Return the device, after a small computation there as a test.
 
     Parameters
     ----------
     device : str or torch.device
-        "auto" means the first accelerator that is there, else the CPU.
+        "auto" means the first accelerator of this machine, else the CPU.
 
     Returns
     -------
@@ -45,13 +45,13 @@ def find_device(device: str | torch.device) -> torch.device:
 
 
 def available_devices() -> list[str]:
-    """Return the kinds of devices that are there, the one to prefer last."""
+    """Return the kinds of devices of this machine, the preferred one last."""
     there = [name for name in ACCELERATORS if getattr(torch, name).is_available()]
     return ["cpu", *reversed(there)]
 
 
 def prediction_device(device: torch.device) -> torch.device:
-    """Return where to predict in float64: on the CPU if the device has none."""
+    """Return the device to predict in float64: the CPU if the other has no float64."""
     return torch.device("cpu") if device.type in WITHOUT_FLOAT64 else device
 
 
@@ -59,11 +59,11 @@ def prediction_device(device: torch.device) -> torch.device:
 def own_settings(
     device: torch.device, n_jobs: int | None, *, training: bool
 ) -> Iterator[None]:
-    """Compute with settings of our own, whatever the user set for all of torch.
+    """Compute with fixed settings, whatever the user's global settings of torch are.
 
     Gradients are recorded in training alone. Inference mode, autocast and the default
-    device are put aside, and threads are those of ``n_jobs``: small networks lose time
-    with more than one. Layers name their dtype, so that the default one does not
+    device are switched off, and the number of threads is ``n_jobs``: small networks are
+    slower with more than one. Layers name their dtype, so the default dtype does not
     matter.
     """
     threads = torch.get_num_threads()
@@ -76,7 +76,7 @@ def own_settings(
             if torch.is_autocast_enabled(kind):
                 stack.enter_context(torch.autocast(kind, enabled=False))
         if torch.get_default_device().type != "cpu":
-            # Not always, since the context slows each call of torch down.
+            # Enter the context only if needed, since it slows each call of torch down.
             stack.enter_context(torch.device("cpu"))
         yield
 

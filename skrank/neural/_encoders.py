@@ -72,7 +72,7 @@ class HistoryEncoder(nn.Module):
             states = self.lstm(
                 histories.rows, (start[None], torch.zeros_like(start)[None])
             )[0]
-            # What follows a list's last row cannot reach its state there.
+            # Padding after the last row of a list cannot change the state at that row.
             last = (histories.sizes - 1)[:, None, None]
             return states.gather(1, last.expand(-1, 1, states.shape[-1]))[:, 0]
         if self.pooled is not None:
@@ -113,8 +113,8 @@ class SetEncoder(nn.Module):
         ``user`` is None for zeros, ``valid`` where nothing is padding.
         """
         message = torch.tanh(with_user(self.message, candidates, user))
-        # As one head, so that torch computes blocks and never stores all pairs. It
-        # divides by the root of the size itself.
+        # As one head, so that torch computes in blocks and never stores all pairs.
+        # torch divides by the root of the size.
         others = functional.scaled_dot_product_attention(
             self.query(message)[:, None],
             self.key(message)[:, None],

@@ -25,7 +25,7 @@ STEPS_IN_AN_EPOCH = 10
 
 @dataclass(frozen=True, slots=True)
 class LabelledLists:
-    """What a fit learns from, in the order of the lists.
+    """The data of a fit, in the order of the lists.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def hidden_sizes(hidden_size, most=None):
 
 
 def padded_curves(curves):
-    """Return curves as rows of a table, NaN behind the end of the shorter ones."""
+    """Return curves as rows of a table, with NaN after the end of shorter ones."""
     table = np.full((len(curves), max(map(len, curves))), np.nan)
     for row, curve in zip(table, curves, strict=True):
         row[: len(curve)] = curve

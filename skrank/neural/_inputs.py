@@ -1,4 +1,4 @@
-"""From the arguments of fit and predict to standardised tables of lists."""
+"""Turn the arguments of fit and predict into standardised tables of lists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ListInputs:
     Parameters
     ----------
     name : str
-        Who asks, for messages.
+        Name of the ranker, for messages.
     by_list : bool
         Whether candidates are standardised inside each list.
     reads_history : bool
@@ -82,7 +82,7 @@ class ListInputs:
     def _rows(
         self, kind: str, data: Any, grouping: Grouping
     ) -> tuple[Floats, Indices] | None:
-        """Return what lists have besides candidates, and how many rows of it each."""
+        """Return the rows of a history or a profile, and their number in each list."""
         if data is not None and not isinstance(data, ListData):
             raise TypeError(
                 f"{kind} must be a skrank.neural.ListData, got {type(data).__name__}: "
@@ -106,7 +106,7 @@ class ListInputs:
         scaler: Standardizer | None,
         rows: tuple[Floats, Indices] | None,
     ) -> Floats | None:
-        """Return standardised rows, after comparing them with those of the fit."""
+        """Return standardised rows, after a check against the columns of the fit."""
         if (rows is None) != (scaler is None):
             had = "without" if scaler is None else "with"
             raise ValueError(

@@ -17,10 +17,10 @@ from skrank._data.lists import Floats, Indices
 class ListData:
     """Rows of features for each list, by the label of the list.
 
-    Holds what a list has besides its candidates: the rows that a user browsed, in
-    order, or one row of a profile. It has neither length nor shape, on purpose:
-    scikit-learn's searches cut any metadata whose length happens to be the number of
-    rows, and hand on all else as it is. So one object serves all folds.
+    Holds the data of a list besides its candidates: the rows that a user browsed, in
+    order, or one row of a profile. It has neither length nor shape on purpose:
+    scikit-learn's searches cut metadata whose length is the number of rows, and pass on
+    all others as they are. So one object serves all folds.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class ListData:
         labels : iterable of length n_lists
             Labels of the lists wanted.
         name : str
-            What these rows are, for messages.
+            Name of these rows, for messages.
 
         Returns
         -------
@@ -145,7 +145,7 @@ class ListData:
         return np.concatenate(tables), np.array([len(table) for table in tables])
 
 
-# In each unit that a fixed span of time has, how many attoseconds it has.
+# Attoseconds in each unit of fixed length.
 ATTOSECONDS = {
     **{"W": 7 * 86400 * 10**18, "D": 86400 * 10**18, "h": 3600 * 10**18},
     **{"m": 60 * 10**18, "s": 10**18, "ms": 10**15, "us": 10**12, "ns": 10**9},
@@ -154,14 +154,14 @@ ATTOSECONDS = {
 
 
 def label_key(label: Any) -> Hashable:
-    """Return what a label is found by: the same for equal dates of different kinds.
+    """Return the key of a label, which is the same for equal dates of different types.
 
     Dates come as ``datetime64`` of any unit from arrays, and as ``datetime``, ``date``
     or pandas' ``Timestamp`` from users; their hashes differ. Dates with a time zone,
     and all other labels, are as they are.
     """
     if isinstance(label, datetime | timedelta) and hasattr(label, "to_numpy"):
-        # Of pandas. numpy's own conversion would drop nanoseconds.
+        # For pandas' Timestamp: numpy's own conversion would drop nanoseconds.
         label = label if getattr(label, "tzinfo", None) else label.to_numpy()
     elif isinstance(label, datetime):
         label = label if label.tzinfo else np.datetime64(label)
@@ -172,7 +172,8 @@ def label_key(label: Any) -> Hashable:
     if not isinstance(label, np.datetime64 | np.timedelta64):
         return label
     unit, step = np.datetime_data(label.dtype)
-    if isinstance(label, np.datetime64) and unit in {"Y", "M"}:  # of several lengths
+    if isinstance(label, np.datetime64) and unit in {"Y", "M"}:
+        # Years and months have no fixed length.
         label, unit, step = label.astype("datetime64[D]"), "D", 1
     kind = label.dtype.kind
     if unit not in ATTOSECONDS:

@@ -1,4 +1,4 @@
-"""Scores of pairs of a place and a candidate, without what the loss never reads."""
+"""Scores of pairs of a place and a candidate, for the pairs that the loss reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 PLACES_AT_ONCE = 4
-# Numbers kept for the gradient; beyond, tanh is computed again.
+# Numbers kept for the gradient; if there are more, tanh is computed again.
 MOST_KEPT = 2**24
 
 

@@ -8,26 +8,26 @@ from skrank._data.grouping import Grouping
 from skrank._data.lists import Floats, Indices, Lists
 from skrank.preprocessing._shrinkage import Shrinkage
 
-# In standard deviations. Beyond, squares would overflow the float32 of training.
+# In standard deviations. Squares of larger values would overflow float32.
 LARGEST = 1e15
 
 
 class Standardizer:
     """Give columns mean 0 and variance about 1.
 
-    Over all rows, values are less the mean of the rows in ``fit``, over their standard
-    deviation. Inside lists they are less the mean of their own list, over its
-    deviation, drawn towards that of the lists in ``fit`` as :class:`QueryScaler` does
-    with ``shrinkage="auto"``: the spread of a short list says little. Columns that are
-    constant (inside every list) in ``fit`` become 0.
+    Over all rows, the mean of the rows in ``fit`` is subtracted, and values are divided
+    by their standard deviation. Inside lists, these are the mean and the deviation of
+    each list. The deviation is shrunk towards that of the lists in ``fit``, as
+    :class:`QueryScaler` does with ``shrinkage="auto"``, since that of a short list is
+    mostly chance. Columns that are constant (inside every list) in ``fit`` become 0.
 
     Columns are first divided by a power of two about their largest size, so that
-    squares neither overflow nor vanish.
+    squares neither overflow nor underflow.
 
     Parameters
     ----------
     name : str
-        What the rows are, for messages.
+        Name of the rows, for messages.
     by_list : bool
         Whether lists are standardised each by itself.
     """
@@ -67,7 +67,7 @@ class Standardizer:
             else:
                 scaled -= self.mean
                 scaled /= self.deviation
-        # Negated, so that NaN is refused too.
+        # The comparison is negated, so that NaN is refused too.
         far = ~(np.abs(scaled).max(axis=0) <= LARGEST)
         if far.any():
             raise ValueError(

@@ -49,8 +49,8 @@ class OwnScorer(nn.Module):
     Parameters
     ----------
     scorer : nn.Module or callable
-        A module, whose copy draws its weights anew, or what makes one from the number
-        of features.
+        A module, whose copy draws its weights anew, or a function that makes one from
+        the number of features.
     n_features : int
         Number of features of a candidate.
     extra : ndarray of shape (n_extra,)

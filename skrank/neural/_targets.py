@@ -1,4 +1,4 @@
-"""What networks learn of the labels: a loss of scores, or the best arrangement."""
+"""Targets of networks: a loss of scores, or the likelihood of a best arrangement."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LossTarget:
         self.loss, self.y, self.lists = loss, y, lists
 
     def redraw(self, rng: np.random.RandomState) -> None:
-        """Leave all as it is: a loss draws once a fit."""
+        """Do nothing, since a loss draws once a fit."""
 
     def values(
         self,
@@ -52,7 +52,7 @@ class LossTarget:
 
 
 class ArrangementTarget:
-    """A best arrangement of each list, drawn anew among all that are known.
+    """A best arrangement of each list, drawn anew among all known best ones.
 
     Parameters
     ----------
@@ -88,12 +88,12 @@ class ArrangementTarget:
         self.of_list = lists.expand(np.arange(lists.n_lists))
         places = np.empty(len(y))
         places[np.lexsort((ranks, self.of_list))] = np.arange(len(y))
-        # The places that the rows of each label have among them, label by label.
+        # Places of the rows of each label, label by label.
         self.places = places[np.lexsort((places, y, self.of_list))]
         self.open_places = open_places
         several = (Levels(y, lists).sizes > 1).any()
         if open_places is not None:
-            # Places by number, list by list; in row order and in one that is drawn.
+            # Sort places by number in each list, and rows by label in a drawn order.
             self.by_number = np.lexsort((open_places, self.of_list))
             blocks = Levels(open_places.astype(np.float64), lists)
             several |= (blocks.sizes > 1).any()
@@ -136,12 +136,12 @@ class ArrangementTarget:
 def best_ranks(
     target: Any, max_grade: float, y: Floats, lists: Lists
 ) -> tuple[Floats, Floats, Indices | None]:
-    """Return what sorts each list into a best arrangement, and what that leaves open.
+    """Return ranks of a best arrangement, and which rows and places may be exchanged.
 
     Parameters
     ----------
     target : "ndcg" or click model
-        What is best.
+        Measure of the best arrangement.
     max_grade : float
         The best grade there could be, for click models.
     y : ndarray of shape (n_rows,)

@@ -1,4 +1,4 @@
-"""Say what to install where PyTorch is missing; the package imports this first."""
+"""Explain what to install if PyTorch is missing; the package imports this first."""
 
 try:
     import torch  # noqa: F401

@@ -19,10 +19,10 @@ LARGEST_GRADIENT = 20.0  # as in the code of STARank
 
 
 class Target(Protocol):
-    """What a network shall learn of the labels."""
+    """The target of training: the loss of lists, made from their labels."""
 
     def redraw(self, rng: np.random.RandomState) -> None:
-        """Draw anew what is left to chance, before each epoch."""
+        """Draw random parts of the target anew, before each epoch."""
 
     def values(
         self,
@@ -34,20 +34,20 @@ class Target(Protocol):
     ) -> Tensor:
         """Return the loss of each list of a batch, (n_lists,).
 
-        In validation nothing is left to chance, so that epochs can be compared.
+        In validation nothing is random, so that epochs can be compared.
         """
 
 
 @dataclass
 class TrainingRecord:
-    """How the training of a network went.
+    """Losses of the training of a network.
 
     Attributes
     ----------
     losses : list of float
         Mean loss of the training lists, an epoch each.
     validation_values : list of float
-        What was to fall on the lists set apart, an epoch each.
+        Value of each epoch on the lists set apart; training tries to lower it.
     best_epoch : int
         Number, from 0, of the epoch whose network was kept.
     """
@@ -71,7 +71,7 @@ class Trainer:
     verbose : int
         Print every so many epochs; 0 not at all.
     name : str
-        Who trains, for what is printed.
+        Name of the ranker, for printed lines.
     """
 
     max_epochs: int
@@ -102,7 +102,7 @@ class Trainer:
         tables : ListTables
             Candidates, histories and profiles of all lists.
         target : Target
-            What to learn.
+            The loss of lists.
         weights : ndarray of shape (n_lists,)
             Weights of all lists.
         numbers : ndarray of int
@@ -110,8 +110,8 @@ class Trainer:
         rng : RandomState
             Draws the batches.
         validate : callable, default=None
-            Returns what is to fall; training stops early, and the network is left as
-            it was in the epoch with the smallest value.
+            Returns a value to minimise; training stops early, and the network gets back
+            the weights of the epoch with the smallest value.
         after_epoch : callable, default=None
             Called with the network; returns whether to stop.
 
@@ -170,13 +170,13 @@ class Trainer:
             optimizer.step()
         return total / weights[numbers].sum()
 
-    def _finite(self, value: float, what: str, epoch: int) -> float:
+    def _finite(self, value: float, quantity: str, epoch: int) -> float:
         """Return a number that is finite, else raise ValueError."""
         if not np.isfinite(value):
             raise ValueError(
-                f"{self.name}.fit: the {what} is {value} after epoch {epoch + 1}, not "
-                "a finite number. Lower learning_rate, or look for huge values in X or "
-                "y."
+                f"{self.name}.fit: the {quantity} is {value} after epoch {epoch + 1}, "
+                "not a finite number. Lower learning_rate, or look for huge values in "
+                "X or y."
             )
         return float(value)
 

@@ -1,4 +1,4 @@
-"""Lists set apart for early stopping, and what is measured on them."""
+"""Lists set apart for early stopping, and the value that is measured on them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def split_lists(
 
 
 class Validation:
-    """Measures networks on the lists set apart: what it returns is to fall.
+    """Measure networks on the lists set apart; smaller values are better.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ class Validation:
     data : LabelledLists
         All lists.
     target : Target
-        What networks learn.
+        The loss of lists.
     numbers : ndarray of int
         The lists set apart.
 
     Attributes
     ----------
     sign : float
-        -1 where what is returned is the negative of a metric.
+        -1 if the value is the negative of a metric, else 1.
     """
 
     def __init__(self, ranker: Any, data: Any, target: Any, numbers: Indices) -> None:
@@ -120,7 +120,7 @@ def find_scorer(metric: Any) -> RankingScorer | None:
 def place_rows(
     out: Any, padded: Any, batch: Batch, lists: Lists, part: Indices
 ) -> None:
-    """Write what a batch says of its candidates to the places of their rows.
+    """Write values of a batch's candidates to the places of their rows.
 
     ``out`` is of shape (..., n_rows), ``padded`` a tensor (..., n_lists, longest).
     """

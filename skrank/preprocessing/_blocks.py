@@ -22,7 +22,7 @@ def row_blocks(X: Any, width: int | None = None) -> Iterator[slice]:
     X : ndarray or CSR of shape (n_rows, n_features)
         The table.
     width : int, default=None
-        Number of columns of what is made of each row; None takes those of ``X``.
+        Number of columns that are computed from each row; None takes those of ``X``.
     """
     n_rows = X.shape[0]
     if sparse.issparse(X) and width is None:
@@ -52,7 +52,7 @@ def list_blocks(X: Any, lists: Lists) -> Iterator[tuple[slice, Lists]]:
 
 
 def canonical(X: Any) -> Any:
-    """Return CSR rows without entries that are stored in parts."""
+    """Return CSR rows in which no entry is stored as several that add up to it."""
     if not X.has_canonical_format:
         X = X.copy()  # a slice may be a view
         X.sum_duplicates()

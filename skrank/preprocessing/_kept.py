@@ -22,7 +22,7 @@ class Kept(NamedTuple):
     correlation, mean, deviation : ndarray of shape (n_kept,)
         As in `Products`.
     strongest : float or None
-        Largest absolute correlation of all products looked at; None where all are
+        Largest absolute correlation of all products so far; None where all are
         constant.
     """
 
@@ -34,14 +34,14 @@ class Kept(NamedTuple):
 
     @classmethod
     def nothing(cls) -> Kept:
-        """Return what is kept before a look at any product."""
+        """Return an empty selection."""
         no = np.empty(0)
         return cls(np.empty((0, 2), dtype=np.intp), no, no, no, None)
 
     def joined(
         self, products: Products, first: int, threshold: float, squares: bool
     ) -> Kept:
-        """Return these and the products of later features above a threshold."""
+        """Return these and those products of later features that pass a threshold."""
         shape = products.correlation.shape
         wanted = np.triu(np.ones(shape, dtype=bool), 0 if squares else 1)
         strength = np.abs(products.correlation)
@@ -59,9 +59,10 @@ class Kept(NamedTuple):
         )
 
     def strongest_of(self, most: int) -> Kept:
-        """Return at most so many of these; of equal ones the first.
+        """Return the strongest ones, at most so many; of equal ones the first.
 
-        Sums in another order make equal products differ in their last digits.
+        Round first: equal products, summed in another order, differ in their last
+        digits.
         """
         if len(self.pairs) <= most:
             return self

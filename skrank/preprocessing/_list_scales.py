@@ -10,7 +10,7 @@ from skrank._data.lists import Floats, Indices, Lists
 
 
 def _center(x: Floats, lists: Lists) -> Floats:
-    # Four times the rows of a list, as a power of two, which costs no digits.
+    # Divide by a power of two above four times the rows: it rounds no digits away.
     unit = _divided(x, lists, 2.0 ** (2 + int(lists.sizes.max()).bit_length()))
     x -= lists.expand(lists.min(x))  # so that constants and large means lose nothing
     x -= lists.expand(lists.sum(x) / lists.sizes[:, None])
@@ -24,9 +24,9 @@ def _minmax(x: Floats, lists: Lists) -> Floats:
 
 
 def _with_spans(x: Floats, lists: Lists) -> tuple[Floats, Floats]:
-    """Return values from 0 to 1 in each list, and the difference that was divided by.
+    """Return values scaled to 0..1 in each list, and the span that divided them.
 
-    The difference is infinite where it is beyond float64.
+    The span is infinite where it exceeds float64.
     """
     unit = _divided(x, lists, 2.0)  # or the largest less the smallest may overflow
     low = lists.min(x)
@@ -38,10 +38,10 @@ def _with_spans(x: Floats, lists: Lists) -> tuple[Floats, Floats]:
 
 
 def centred_in_spans(x: Floats, lists: Lists) -> tuple[Floats, Floats, Floats]:
-    """Return values about the mean of their list in units of its span.
+    """Return values less the mean of their list, in units of its span.
 
-    Also each list's sum of their squares, and the span: the largest value less the
-    smallest. Changes ``x``.
+    Also returns each list's sum of their squares, and the span: the largest value less
+    the smallest. Changes ``x``.
     """
     x, span = _with_spans(x, lists)
     x -= lists.expand(lists.sum(x) / lists.sizes[:, None])
@@ -49,7 +49,7 @@ def centred_in_spans(x: Floats, lists: Lists) -> tuple[Floats, Floats, Floats]:
 
 
 def _divided(x: Floats, lists: Lists, parts: float) -> Floats | None:
-    """Divide where the values of a list are so large that ``parts`` of them overflow.
+    """Divide lists whose values are so large that ``parts`` of them would overflow.
 
     Returns the divisor of each list and column, or None where all are 1.
     """
@@ -63,7 +63,7 @@ def _divided(x: Floats, lists: Lists, parts: float) -> Floats | None:
 
 
 def _standard(x: Floats, lists: Lists) -> Floats:
-    # Standard scores of values in spans are the same, and cannot overflow.
+    # Values in units of the span have the same standard scores, and cannot overflow.
     x, squares, _ = centred_in_spans(x, lists)
     deviation = np.sqrt(squares / lists.sizes[:, None])
     x /= lists.expand(np.where(deviation == 0, 1.0, deviation))
@@ -87,7 +87,7 @@ def _rank(x: Floats, lists: Lists) -> Floats:
     is_first[:, lists.starts] = True
     begins = np.flatnonzero(is_first)
     sizes = np.diff(begins, append=columns.size)
-    # Ranks from 0, less what comes before the list.
+    # Subtract the places of earlier lists, so that ranks of each list start from 0.
     middle = begins % n_rows + (sizes - 1) / 2.0
     ranks = np.repeat(middle, sizes).reshape(columns.shape)
     ranks -= lists.expand(lists.starts)
@@ -107,7 +107,7 @@ def _deviation(x: Floats, lists: Lists) -> Floats:
 def over_deviation(x: Floats, share: Floats, span: Floats, lists: Lists) -> Floats:
     """Divide values by ``share`` of the span of their list; constants become 0."""
     varies = share > 0  # where the span is 0, so are the values
-    # Two steps, since the span may be close to the largest number.
+    # Divide in two steps, since the span may be close to the largest number.
     inverse = np.where(varies, 1.0 / np.where(varies, share, 1.0), 0.0)
     x /= lists.expand(np.where(span > 0, span, 1.0))
     x *= lists.expand(inverse)
@@ -130,7 +130,7 @@ class Cells:
     Attributes
     ----------
     order : ndarray of shape (n_stored,)
-        Stored values that bring those of a cell together.
+        Permutation of the stored values that brings those of a cell together.
     starts, sizes : ndarray of shape (n_cells,)
         First place in ``order`` of each cell with a stored value, and their number.
     list_of, column : ndarray of shape (n_cells,)
@@ -169,9 +169,9 @@ def over_largest(block: Any, lists: Lists) -> Floats:
 def squares_of_cells(
     values: Floats, cells: Cells, lists: Lists
 ) -> tuple[Floats, Floats]:
-    """Return sums of squares about the mean of each cell, zeros counted, and a unit.
+    """Return each cell's sum of squares about its mean, with zeros, and a unit.
 
-    Sums are in squares of the unit, the largest absolute value of the cell.
+    Sums are in squares of the unit, which is the largest absolute value of the cell.
     """
     ordered = values[cells.order]
     unit = np.maximum.reduceat(np.abs(ordered), cells.starts)
@@ -183,7 +183,7 @@ def squares_of_cells(
         (ordered - np.repeat(mean, cells.sizes)) ** 2, cells.starts
     )
     squares += (n - cells.sizes) * mean**2
-    # Rounding of a cell whose values are all the same is no variance.
+    # Where all values of a cell are the same, rounding must not look like variance.
     lowest = np.minimum.reduceat(ordered, cells.starts)
     highest = np.maximum.reduceat(ordered, cells.starts)
     squares[(lowest == highest) & (cells.sizes == n)] = 0.0

@@ -12,9 +12,9 @@ from scipy import sparse
 from skrank._data.lists import Floats, Indices
 from skrank.preprocessing._blocks import canonical, row_blocks
 
-# Means in standard deviations above which moments of raw values lose digits.
+# Mean over standard deviation above which moments of raw values lose too many digits.
 LARGE_MEAN = 100.0
-# Share of the terms of a variance below which too few digits are left of it.
+# Variance over the size of its terms below which too few of its digits are left.
 DOUBTFUL = 1e-6
 EPS = float(np.finfo(np.float64).eps)
 PAIRS_AT_ONCE = 512
@@ -80,7 +80,7 @@ def column_moments(X: Any) -> Columns:
             "float64. Divide the column by a power of ten."
         )
     constant = np.zeros(n_features, dtype=bool)
-    # A constant leaves rounding errors; only such columns are looked at again.
+    # The variance of a constant is a rounding error, so check such columns exactly.
     suspects = np.flatnonzero(scale <= 1e-10 * np.abs(mean))
     if len(suspects):
         low, high = _extremes(X, suspects)
@@ -140,8 +140,8 @@ def product_moments(
     With :math:`z` the features in units of their scale around a base, and sums over
     rows, :math:`G = \sum z_a z_b`, :math:`M = \sum y z_a z_b`,
     :math:`Q = \sum z_a^2 z_b^2` give mean, variance and covariance of
-    :math:`z_a z_b`. Where the base is not what the products are about,
-    :math:`T = \sum z_a^2 z_b` moves them.
+    :math:`z_a z_b`. Where products are not to be taken around the base,
+    :math:`T = \sum z_a^2 z_b` moves the moments to where they are.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def product_moments(
     level = columns.mean / columns.scale
     is_large = bool(np.abs(level[~columns.constant]).max(initial=0.0) > LARGE_MEAN)
     on_mean = not sparse.issparse(X) and (center or is_large)
-    # What to add to z so that products are about what was asked for.
+    # Shift of z from the base to the point around which products are taken.
     move = np.zeros(n_features)
     if on_mean != center:
         move = -level if center else level
@@ -177,7 +177,7 @@ def product_moments(
     y -= y.mean()
     mean, variance, covariance, size = _moved(means, move[panel.start :])
 
-    # Where all terms are 0 so is the product, in every row.
+    # If all terms are 0, the product is 0 in every row.
     doubtful = (variance <= DOUBTFUL * size) & (size > 0)
     doubtful = np.triu(doubtful, 0 if squares else 1)
     if center:
@@ -217,8 +217,8 @@ class _Means(NamedTuple):
 def _moved(means: _Means, move: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return moments of products of ``z + move``.
 
-    That is mean, variance, covariance with the label, and the size of the terms that
-    the variance is the difference of.
+    These are mean, variance, covariance with the label, and the size of the terms whose
+    difference is the variance.
     """
     mean, first = means.second, means.first
     covariance = means.second_y - mean * means.y
@@ -229,7 +229,7 @@ def _moved(means: _Means, move: Floats) -> tuple[Floats, Floats, Floats, Floats]
     n_panel = len(mean)
     a, move_a = first[:n_panel, None], move[:n_panel, None]
     square_a = means.square[:n_panel, None]
-    # Terms that move one factor, of the panel or of all.
+    # Terms of the shift of one factor, of the panel or of all features.
     for square, other, moved, third in (
         (square_a, a, move, means.third[0]),
         (means.square, first, move_a, means.third[1]),
@@ -317,7 +317,7 @@ def _direct_moments(
 ) -> tuple[Floats, Floats, Floats]:
     """Return mean, variance and covariance of few products in two passes.
 
-    A variance that rounding errors of the factors explain is 0.
+    A variance is set to 0 if rounding errors of the factors can explain it.
     """
     n_rows = X.shape[0]
 
@@ -359,8 +359,8 @@ def product_columns(X: Any, pairs: Indices, mean: Floats, scale: Floats) -> Any:
     pairs : ndarray of shape (n_pairs, 2)
         Columns to multiply.
     mean, scale : ndarray of shape (n_features,)
-        What the factors are less by, then divided by. CSR products are less by the
-        product of both means too, so that they are 0 where both features are.
+        Subtracted from the factors, and what they are then divided by. CSR products are
+        less the product of both means too, so that they are 0 where both features are.
 
     Returns
     -------

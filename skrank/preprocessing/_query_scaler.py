@@ -39,7 +39,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
       value, 1, to the largest, and the mean of their ranks for equal values;
     - "center": :math:`x_i - \bar x`;
     - "deviation": :math:`x_i / s`, which keeps zeros. A linear ranker ranks as with
-      "standard", since a list's mean moves all its scores alike.
+      "standard", since a list's mean moves all its scores by the same amount.
 
     A feature that is constant in a list, or a list of one row, becomes 0 ("rank":
     one half, the middle; "max": 1, -1 or 0 by its sign). Without ``shrinkage`` nothing
@@ -55,11 +55,11 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         becomes.
     shrinkage : float or "auto", default=0.0
         Draw each list's variance towards that which training lists have in common
-        (see Notes), with "standard" and "deviation": so many rows does the common
-        variance count. "auto" estimates the number for each feature from the training
-        lists: large where they vary alike, small where each has a scale of its own.
-        0 leaves each list its own variance. In lists of two or three rows that is
-        mostly chance, and in a list of two every feature becomes 1 or -1.
+        (see Notes), with "standard" and "deviation": the common variance counts as so
+        many rows. "auto" estimates the number for each feature from the training lists:
+        large where their variances are similar, small where each list has its own
+        scale. With 0 each list has its own variance. In lists of two or three rows that
+        is mostly chance, and in a list of two every feature becomes 1 or -1.
     signed_log : bool, default=False
         Take :math:`\operatorname{sign}(x) \log(1 + |x|)` first, which shortens the long
         tails of counts and amounts and keeps zeros and signs. Scale such features to
@@ -280,7 +280,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return out
 
     def _warn_of_short_lists(self, grouping):
-        """Warn where lists are much shorter than those of the fit."""
+        """Warn if lists are much shorter than those of the fit."""
         size = float(np.median(grouping.lists.sizes))
         if self._learns and SHORT * size <= self.list_size_:
             warn(
@@ -292,7 +292,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
 
     def _refuse_overflow(self, scaled):
-        """Raise where results are too large for their type."""
+        """Raise ValueError if results are too large for their type."""
         finite = np.isfinite(scaled).all(axis=0)
         if not finite.all():
             raise ValueError(
@@ -366,7 +366,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _missing_groups_message(caller: str) -> str:
-    """Explain how groups reach a transformer, given how scikit-learn is set up."""
+    """Return advice on passing groups to a transformer, by scikit-learn's settings."""
     if sklearn.get_config()["enable_metadata_routing"]:
         state = (
             "metadata routing is on, but nothing passed groups this far: pass groups= "

@@ -27,7 +27,7 @@ from skrank.preprocessing._products import (
 )
 
 MOST_PRODUCTS = 2**31  # to look at; minutes of work for a few thousand sparse rows
-MOST_KEPT = 2**24  # 0.7 GB of what describes them
+MOST_KEPT = 2**24  # which take 0.7 GB
 
 
 class SecondOrderFeatures(TransformerMixin, BaseEstimator):
@@ -86,8 +86,8 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Constant products have no correlation and are never kept; with ``center`` these
-    are all products with a constant feature. Equal features give equal products,
+    Constant products have no correlation and are never kept; with ``center`` every
+    product with a constant feature is constant. Equal features give equal products,
     which are all kept. With a constant label nothing is kept.
 
     The rows of ``X`` are read in blocks, so a memory map is never in memory whole.
@@ -221,9 +221,9 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         return kept
 
     def _explain_nothing(self, n_products, strongest):
-        """Warn that no product is kept, or raise where nothing else is left."""
+        """Warn that no product is kept, or raise ValueError if no column remains."""
         name, advice = f"{type(self).__name__}.fit", "Lower threshold"
-        # No figure at the start, by which warnings are filtered.
+        # The message starts without numbers, since filters match its start.
         message = (
             f"{name}: no product of features is correlated with y by more than "
             f"threshold={self.threshold:g}: "
@@ -283,7 +283,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         return out
 
     def _refuse_overflow(self, finite, dtype):
-        """Raise where a column of the output is too large for its type."""
+        """Raise ValueError if a column of the output is too large for its type."""
         if finite.all():
             return
         column = int(np.argmin(finite))

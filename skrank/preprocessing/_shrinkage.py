@@ -1,4 +1,4 @@
-"""Variances inside lists, drawn towards what all training lists have in common."""
+"""Variances inside lists, shrunk towards the common variance of training lists."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Shrinkage:
                 total += np.bincount(column, values, n_features)
         divisor = np.where(weight > 0, weight, 1.0)
         centre = first / divisor
-        # Beyond float64 where values are; such features are left alone.
+        # Features with values beyond float64 overflow here, and are left as they are.
         with np.errstate(over="ignore"):
             deviation = np.where(weight > 0, np.exp(centre / 2.0), 0.0)
         if strength is not None:
@@ -68,7 +68,7 @@ class Shrinkage:
         return cls(deviation, _degrees_of(excess))
 
     def divide(self, X: Floats, lists: Lists, *, centre: bool) -> Floats:
-        """Return rows over the deviation of their list, about its mean or not."""
+        """Divide rows by the deviation of their list, after centring or without."""
         values = X if centre else X.copy()
         z, squares, span = centred_in_spans(values, lists)
         share = self._share(
@@ -80,7 +80,7 @@ class Shrinkage:
         return z
 
     def divide_sparse(self, block: Any, lists: Lists, *, sample: bool) -> Floats:
-        """Return the stored values of CSR rows over the deviation of their list.
+        """Divide the stored values of CSR rows by the deviation of their list.
 
         With ``sample`` variances are over one less than the number of rows.
         """
@@ -124,9 +124,10 @@ def _degrees_of(excess: Floats) -> Floats:
 
 
 def _variances(X: Any, grouping: Grouping) -> Iterator[tuple[Floats, Indices, Floats]]:
-    """Yield, for lists and features that vary, log sums of squares about the mean.
+    """Yield log sums of squares about the mean, for lists and features that vary.
 
-    With each its column and its degrees of freedom, one less than the list's rows.
+    Each comes with its column and its degrees of freedom: the rows of the list less
+    one.
     """
     is_sparse = sparse.issparse(X)
     if is_sparse and grouping.rows is not None:

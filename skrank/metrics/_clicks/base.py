@@ -2,12 +2,12 @@
 
 A model holds parameters only. Its private methods work on flat arrays:
 
-- ``_satisfaction(y, ...)``: chance that a click ends the search, of each row;
-- ``_worth(rows, ranking, ...)``: expected worth of each list, the mean over open
-  orders, and its standard error;
-- ``_arrange(rows, ranking, largest)``: the order inside open blocks with the largest
-  (least) worth, and for which lists it surely is that;
-- ``_start``, ``_reads``, ``_after``: one user's way down the ranks, many at a time.
+- ``_satisfaction(y, ...)``: for each row, the chance that a click ends the search;
+- ``_worth(rows, ranking, ...)``: expected worth of each list, which is a mean over the
+  orders of tied rows, and its standard error;
+- ``_arrange(rows, ranking, largest)``: the order of tied rows with the largest (least)
+  worth, and for which lists this is proved;
+- ``_start``, ``_reads``, ``_after``: simulate many users who go down the ranks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ClickModel(BaseEstimator):
     """Base class of the click models."""
 
     _doc_link_module = "skrank"
-    # Whether a satisfied user reads on no further, so that clicks depend on it.
+    # Whether a satisfied user stops reading, so that clicks depend on satisfaction.
     _satisfaction_ends = False
 
     def _satisfaction(self, y: Floats, max_grade: Any, metric: str) -> Floats:
@@ -46,13 +46,14 @@ class ClickModel(BaseEstimator):
     def _arrange(
         self, rows: Rows, ranking: Ranking, largest: bool
     ) -> tuple[Ranking, NDArray[np.bool_]]:
-        """Return the order of largest (least) worth, and for which lists surely.
+        """Return the order of largest (least) worth, and for which lists it is proved.
 
-        Other lists that are open as a whole are searched; blocks of the rest stay.
+        Other lists whose whole order is open are searched. Where only blocks of tied
+        rows are open, they keep their order.
         """
 
     def _exchangeable(self, rows: Rows) -> tuple[Floats, Floats | None]:
-        """Return keys of rows and of places that tell which best orders there are.
+        """Return keys of rows and of places that describe all best orders.
 
         In a best order without a cut-off, rows of one list with equal keys may change
         places at no cost, and so may the rows at places with equal keys. None: places
@@ -77,7 +78,7 @@ class ClickModel(BaseEstimator):
         satisfaction: Floats,
         rng: Generator,
     ) -> NDArray:
-        """Return the users' state behind a rank."""
+        """Return the state of each user after a rank."""
 
 
 def all_lists(rows):
@@ -86,7 +87,7 @@ def all_lists(rows):
 
 
 def table_of(value, names, argument):
-    """Return the table of that name, or the value if it is no name."""
+    """Return the table with this name, or the value itself if it is not a string."""
     if not isinstance(value, str):
         return value
     if value not in names:
@@ -95,7 +96,7 @@ def table_of(value, names, argument):
 
 
 def power_of(tau):
-    """Return the exponent of chances to read, checked."""
+    """Check ``tau``, the exponent of the chances to read, and return it."""
     if not is_number(tau) or not 0 <= tau < np.inf:
         raise ValueError(f"tau must be a number of at least 0, got {tau!r}.")
     return tau

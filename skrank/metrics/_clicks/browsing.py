@@ -74,8 +74,8 @@ class UserBrowsing(ClickModel):
 
     def _square(self):
         """Return the table by rank and distance; column 0 is for no click above."""
-        given = table_of(self.table, {"dupret": BROWSING}, "table")
-        rows = [np.array(row, dtype=np.float64) for row in given]
+        table = table_of(self.table, {"dupret": BROWSING}, "table")
+        rows = [np.array(row, dtype=np.float64) for row in table]
         if not rows or any(row.shape != (i + 1,) for i, row in enumerate(rows)):
             raise ValueError(
                 "table must have 1, 2, 3, ... chances in its rows, got shapes "
@@ -92,7 +92,8 @@ class UserBrowsing(ClickModel):
 
     def _worth(self, rows, ranking, n_samples, seed):
         table = self._square()
-        # Equal rows side by side, and the same draws whatever the order of rows.
+        # Sort first, so that equal rows stand together and draws do not depend on the
+        # order of the input.
         ranking = ranking.sort_blocks(-rows.utility, -rows.attraction)
         order = ranking.order
         attraction, utility = rows.attraction[order], rows.utility[order]
@@ -121,7 +122,7 @@ class UserBrowsing(ClickModel):
     def _arrange(self, rows, ranking, largest):
         table = self._square()
         utility = rows.utility
-        # By worth, where the search starts, and equal rows side by side.
+        # The search starts from the order by worth, in which equal rows stand together.
         ranking = ranking.sort_blocks(-rows.attraction * utility, -utility)
         order = ranking.order
         attraction, utility = rows.attraction[order], utility[order]
@@ -149,7 +150,7 @@ class UserBrowsing(ClickModel):
         value = rows.attraction * rows.utility
         if any(np.ptp(table[rank, : rank + 1]) > 0 for rank in range(len(table))):
             return value, None
-        # The last click does not matter, so that ranks alone decide what is read.
+        # If the last click does not matter, ranks alone decide what is read.
         ranks = ranks_of(rows.lists)
         chances = table[np.minimum(ranks, len(table) - 1), 0]
         return value, chances * rows.rank_weight[ranks]

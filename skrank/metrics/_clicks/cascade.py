@@ -51,13 +51,13 @@ class DynamicBayesian(ClickModel):
         self.satisfaction = satisfaction
 
     def _steps(self, rows):
-        """Return the worth of each row to who reads it, and the chance to read on."""
+        """Return the worth of each row to its reader, and the chance to read on."""
         check_chance(self.gamma, "gamma")
         stops = rows.attraction * rows.satisfaction
         return rows.attraction * rows.utility, self.gamma * (1.0 - stops)
 
     def _index(self, rows, value):
-        """Return by what to sort, and whether a cut-off takes the first rows of it."""
+        """Return the sort keys, and whether a cut-off keeps the first rows by them."""
         if rows.kind != "clicks":
             return value, True
         stops = rows.attraction * rows.satisfaction
@@ -82,7 +82,8 @@ class DynamicBayesian(ClickModel):
         index = -index if largest else index
         ranking = ranking.sort_blocks(index)
         if not takes_first:
-            # Of the rows that a cut-off leaves out, the best are not always last.
+            # The rows to leave out at a cut-off are not always the last by the index,
+            # so they are chosen by dynamic programming.
             ranks = ranks_of(rows.lists)[ranking.starts[:-1]]
             slots = np.clip(len(rows.rank_weight) - ranks, 0, ranking.sizes)
             order = ranking.order
@@ -95,11 +96,13 @@ class DynamicBayesian(ClickModel):
 
     def _exchangeable(self, rows):
         if rows.kind == "satisfied" and self.gamma == 1.0:
-            # Whether any row satisfies does not depend on their order.
+            # The chance that some row satisfies does not depend on the order of rows.
             return np.zeros_like(rows.attraction), None
         index, _ = self._index(rows, self._steps(rows)[0])
         with np.errstate(divide="ignore"):
-            return np.round(np.log(index), 10), None  # equal but for rounding
+            return np.round(
+                np.log(index), 10
+            ), None  # so that rounding makes no difference
 
     def _start(self, shape):
         check_chance(self.gamma, "gamma")
@@ -154,6 +157,6 @@ class Cascade(DynamicBayesian):
 
     def _exchangeable(self, rows):
         if rows.kind == "clicks":
-            # Whether any row is clicked does not depend on their order.
+            # The chance that some row is clicked does not depend on the order of rows.
             return np.zeros_like(rows.attraction), None
         return super()._exchangeable(rows)

@@ -1,4 +1,4 @@
-"""The order of rows from which a click model expects most."""
+"""Best orders: those of which a click model expects the most clicks."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class BestOrder:
     ranks : ndarray of int of shape (n_rows,)
         Rank of each row in its list, 1 for the first.
     values : ndarray of shape (n_lists,)
-        What the model expects of the order, in the order of ``list_labels(groups)``.
+        Value of the best order of each list, sorted as ``list_labels(groups)``.
     exact : ndarray of bool of shape (n_lists,)
-        True where no order has more; False where the order was searched.
+        True where the order is proved to be the best; False where it was searched.
 
     Examples
     --------
@@ -45,15 +45,15 @@ class BestOrder:
 
 
 class FreeChoices(NamedTuple):
-    """What is left open by the best orders of lists under a click model.
+    """Rows and places that may be exchanged in best orders under a click model.
 
     Attributes
     ----------
     rows : ndarray of int of shape (n_rows,)
         Rows of one list with the same number may change places at no cost.
     places : ndarray of int of shape (n_rows,) or None
-        And so may the rows at places of one list with the same number; None where
-        each place is for itself.
+        So may the rows at places of one list with the same number; None if each place
+        has a number of its own.
     """
 
     rows: Indices
@@ -63,7 +63,7 @@ class FreeChoices(NamedTuple):
 def free_choices(
     y: Floats, lists: Lists, model: ClickModel, max_grade: float
 ) -> FreeChoices:
-    """Return in what the best orders of lists differ, for expected clicks."""
+    """Return which rows and places best orders may exchange, for expected clicks."""
     longest = int(lists.sizes.max())
     rows = click_rows(
         y, lists, model, "clicks", longest, "graded", 0.1, max_grade, "best_order"
@@ -123,8 +123,8 @@ def best_order(
     Returns
     -------
     best : BestOrder
-        Its ``ranks`` (equal rows in row order; their negative is a score), the
-        ``values`` that the model expects, and whether they are ``exact``.
+        The ``ranks`` (equal rows in row order; minus the rank is a score), the
+        ``values`` of these orders, and whether they are ``exact``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The position based click model: a row is read with a chance that its rank decides."""
+"""The position based click model: the rank alone decides the chance to be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROPENSITIES = {
 
 
 class PositionBased(ClickModel):
-    r"""Position based model: a row is read with a chance that its rank decides.
+    r"""Position based model: the rank alone decides the chance that a row is read.
 
     .. math:: P(C_k = 1) = \rho_k^\tau \, a_k
 
@@ -64,26 +64,26 @@ class PositionBased(ClickModel):
     def _propensities(self, n_ranks):
         ranks = np.arange(1, n_ranks + 1)
         if callable(self.propensity):
-            given = np.array(self.propensity(ranks), dtype=np.float64)
-            if given.shape != ranks.shape:
+            propensities = np.array(self.propensity(ranks), dtype=np.float64)
+            if propensities.shape != ranks.shape:
                 raise ValueError(
                     "propensity must return one number per rank, got shape "
-                    f"{given.shape} for {n_ranks} ranks."
+                    f"{propensities.shape} for {n_ranks} ranks."
                 )
         else:
-            given = table_of(self.propensity, PROPENSITIES, "propensity")
-            given = np.array(given, dtype=np.float64)
-            if given.ndim != 1 or given.size == 0:
+            propensities = table_of(self.propensity, PROPENSITIES, "propensity")
+            propensities = np.array(propensities, dtype=np.float64)
+            if propensities.ndim != 1 or propensities.size == 0:
                 raise ValueError(
                     "propensity must be a name, a function of the ranks or one number "
                     f"per rank, got {self.propensity!r}."
                 )
-            given = given[np.minimum(ranks, given.size) - 1]
-        check_chances(given, "propensity")
-        return given ** power_of(self.tau)
+            propensities = propensities[np.minimum(ranks, propensities.size) - 1]
+        check_chances(propensities, "propensity")
+        return propensities ** power_of(self.tau)
 
     def _weights(self, rows):
-        """Return what each place adds per attraction and utility, 0 where cut off."""
+        """Return the factor of attraction times utility at each place, 0 if cut off."""
         longest = int(rows.lists.sizes.max())
         weights = np.zeros(longest)
         n_ranks = len(rows.rank_weight)

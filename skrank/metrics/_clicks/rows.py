@@ -1,4 +1,4 @@
-"""What a click model is told of the rows: chances, worth of a click, the order."""
+"""Rows as a click model sees them: chances, worth of a click, and their order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Rows:
     Attributes
     ----------
     attraction, satisfaction : ndarray of shape (n_rows,)
-        Chance of a click on a row that is read, and of an end to the search then.
+        Chance of a click on a row that is read, and that this click ends the search.
     kind : {"clicks", "satisfied", "effort"}
         What counts.
     rank_weight : ndarray of shape (k,)
@@ -59,7 +59,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """An order of the rows of each list, with blocks of rows whose order is open.
+    """An order of the rows of each list, with blocks of tied rows in any order.
 
     Attributes
     ----------
@@ -83,12 +83,12 @@ class Ranking:
 
     @classmethod
     def open(cls, lists: Lists) -> Ranking:
-        """Leave the order of each whole list open."""
+        """Return a ranking in which each list is one block."""
         return cls(np.arange(lists.n_rows), lists.offsets, np.arange(lists.n_lists + 1))
 
     @classmethod
     def settled(cls, order: Indices, lists: Lists) -> Ranking:
-        """Leave nothing open."""
+        """Return a ranking in which each row is a block."""
         return cls(order, np.arange(lists.n_rows + 1), lists.offsets)
 
     @property
@@ -170,7 +170,7 @@ def stop_chances(y: Floats, max_grade: Any, metric: str) -> Floats:
 
 
 def check_chance(value: Any, name: str) -> None:
-    """Raise ValueError for what is not a number from 0 to 1."""
+    """Raise ValueError for a value that is not a number from 0 to 1."""
     if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}.")
 
@@ -182,7 +182,7 @@ def check_chances(values: NDArray, name: str) -> None:
 
 
 def _checked(function: Callable, y: Floats, name: str) -> Floats:
-    """Return a function of the labels, if it gives one chance a label."""
+    """Call a function of the labels, and check that it gives one chance a label."""
     chances = np.array(function(y), dtype=np.float64)
     if chances.shape != y.shape:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What a click model expects of a ranking, as a metric."""
+"""Expected clicks of a ranking under a click model, as a metric."""
 
 from __future__ import annotations
 
@@ -178,7 +178,8 @@ def click_score(
     if normalize:
         best_ranking, _ = model._arrange(rows, Ranking.open(lists), True)
         best, _ = model._worth(rows, best_ranking, n_samples, seed)
-        # A search may end below the order given, and a mean above by rounding.
+        # A searched order may be worse than the one to score, and a mean may exceed
+        # the best value by rounding.
         best = np.where(best > 0, np.maximum(best, values), np.nan)
         values, errors = values / best, errors / best
     score = data.average(values, average, empty)
@@ -244,7 +245,7 @@ def click_rows(
     max_grade: Any,
     metric: str,
 ) -> Rows:
-    """Check a model and what it is told of the rows."""
+    """Check a model and its labels, and return the rows as it sees them."""
     if not isinstance(model, ClickModel):
         raise ValueError(
             "model must be a click model such as PositionBased() or UserBrowsing(), "

@@ -101,7 +101,7 @@ def simulate_clicks(
 
     clicks = np.zeros((n_samples, lists.n_rows), dtype=bool)
     user = np.arange(n_samples)[:, np.newaxis]
-    # Longest lists first, so that those still going on are a leading part.
+    # Longest lists first: the lists that still have rows are then a leading slice.
     by_size = np.argsort(-lists.sizes, kind="stable")
     state = model._start((n_samples, lists.n_lists))
     for rank in range(n_ranks):
