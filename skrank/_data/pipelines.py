@@ -8,6 +8,8 @@ from typing import Any
 import sklearn
 from sklearn.utils.metadata_routing import get_routing_for_object
 
+from skrank._data.checks import refuse_lazy
+
 
 def without_search(estimator: Any) -> Any:
     """Return the model that a search found, or the estimator itself."""
@@ -33,6 +35,7 @@ def last_model(
     seen : callable, default=None
         Called with each step and what it made of X.
     """
+    refuse_lazy(X, "X")
     model = without_search(estimator)
     if not hasattr(model, "steps"):
         return model, X

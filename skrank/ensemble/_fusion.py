@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skrank._data.checks import Integers, finite_column
+from skrank._data.checks import Integers, finite_column, refuse_lazy
 from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, groups_on_index, takes_groups
 from skrank._data.parameters import checks_parameters
@@ -276,6 +276,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
         """
         self._validate_names(member_names(self.estimators))
         groups = find_groups(y, groups, f"{type(self).__name__}.fit")
+        refuse_lazy(X, "X")
         group_rows(groups, _num_samples(X))
         self._mean(np.zeros((1, len(self.estimators))))  # checks the weights
         arguments = member_arguments(self, "fit", groups, sample_weight)
@@ -335,6 +336,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
         groups = find_groups(
             X, groups, name, name="X", explain=missing_groups_of_predict
         )
+        refuse_lazy(X, "X")
         grouping = group_rows(groups, _num_samples(X))
         scores = self._scores_of_members(X, groups)
         if self.method == "scores":

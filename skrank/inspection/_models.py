@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sklearn
 
+from skrank._data.checks import refuse_lazy
 from skrank._data.lists import Floats
 from skrank._data.pipelines import last_model
 from skrank.metrics._scorers import predicted
@@ -32,6 +33,7 @@ class Transformed(NamedTuple):
 
 def transformed(estimator: Any, X: Any, groups: Any) -> Transformed:
     """Take a pipeline apart; groups go to the steps that ask for them."""
+    refuse_lazy(X, "X")
     names = [feature_names_of(X)]
     model, features = last_model(
         estimator,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 
+from skrank._data.checks import refuse_lazy, refuse_masked
 from skrank._data.groups import groups_on_index, takes_groups
 from skrank.model_selection._splitters import QueryShuffleSplit, code_groups
 
@@ -73,6 +74,8 @@ def group_train_test_split(
     >>> groups_train, groups_test
     (['a', 'a', 'b', 'b'], ['c', 'c'])
     """
+    refuse_lazy(X, "X")
+    refuse_masked(y, "y")
     X, y = indexable(X, y)
     codes = code_groups(X, y, groups, "group_train_test_split")
     if groups is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 from sklearn.utils.validation import _num_samples
 
-from skrank._data.checks import as_written, check_count
+from skrank._data.checks import as_written, check_count, refuse_lazy
 from skrank._data.grouping import Grouping, group_rows
 from skrank._data.groups import groups_on_index, missing_groups_message, takes_groups
 from skrank._data.lists import Indices
@@ -185,6 +185,7 @@ def code_groups(X: Any, y: Any, groups: Any, method: str) -> Indices:
     ValueError
         If groups are missing or not valid, or cut a list of ``y``.
     """
+    refuse_lazy(X, "X")
     n_rows = _num_samples(X)
     indexed = groups_on_index(y)
     if groups is None and indexed is None:

@@ -7,10 +7,23 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from skrank import ListMLERanker, rank_within, with_groups
+from skrank import ListMLERanker, inspection, rank_within, with_groups
+from skrank.ensemble import FusionRanker
 from skrank.interop import from_ranks, groups_from_sizes, sizes_from_groups
-from skrank.metrics import list_labels, ndcg_score, pairwise_accuracy_score
-from skrank.model_selection import QueryKFold
+from skrank.metrics import (
+    list_labels,
+    log_likelihood_scorer,
+    ndcg_score,
+    ndcg_scorer,
+    pairwise_accuracy_score,
+)
+from skrank.model_selection import (
+    QueryKFold,
+    RankerCV,
+    compare_rankers,
+    group_train_test_split,
+    learning_curve,
+)
 from skrank.preprocessing import QueryScaler, SecondOrderFeatures
 
 X = np.random.default_rng(0).normal(size=(12, 3))
@@ -53,6 +66,7 @@ def test_memory_views_of_ranks_and_sizes_work():
     assert groups_from_sizes(memoryview(np.array([2, 1]))).tolist() == [0, 0, 1]
 
 
+FITTED = ListMLERanker(alpha=0.1).fit(X, Y, GROUPS)
 LAZY = pl.DataFrame({"a": Y}).lazy()
 
 
@@ -84,6 +98,29 @@ def test_lazy_groups_are_refused_with_what_to_pass(door, lazy):
         (lambda lazy: rank_within(lazy, GROUPS), "scores"),
         (lambda lazy: from_ranks(lazy, GROUPS), "ranks"),
         (lambda lazy: with_groups(lazy, GROUPS), "y"),
+        (lambda lazy: compare_rankers([FITTED], lazy, Y, GROUPS), "X"),
+        (lambda lazy: compare_rankers([FITTED], X, lazy, GROUPS), "y"),
+        (
+            lambda lazy: compare_rankers([FITTED], X, Y, GROUPS, clusters=lazy),
+            "clusters",
+        ),
+        (lambda lazy: learning_curve(FITTED, lazy, Y, GROUPS), "X"),
+        (lambda lazy: RankerCV().fit(lazy, Y, GROUPS), "X"),
+        (lambda lazy: list(QueryKFold(2).split(lazy, Y, GROUPS)), "X"),
+        (lambda lazy: group_train_test_split(lazy, Y, GROUPS), "X"),
+        (lambda lazy: group_train_test_split(X, lazy, GROUPS), "y"),
+        (lambda lazy: FusionRanker([("a", FITTED)]).fit(lazy, Y, GROUPS), "X"),
+        (lambda lazy: FITTED.predict_rank(lazy, GROUPS), "X"),
+        (lambda lazy: FITTED.summary(lazy, Y, GROUPS), "X"),
+        (lambda lazy: FITTED.summary(X, Y, GROUPS, clusters=lazy), "clusters"),
+        (lambda lazy: inspection.summarize(FITTED, lazy, Y, GROUPS), "X"),
+        (lambda lazy: inspection.explain_scores(FITTED, lazy, GROUPS), "X"),
+        (lambda lazy: inspection.describe_lists(lazy, Y, GROUPS), "X"),
+        (lambda lazy: inspection.top_k_proba(FITTED, lazy, GROUPS), "X"),
+        (lambda lazy: inspection.pairwise_proba(FITTED, lazy, X), "X"),
+        (lambda lazy: inspection.wald_test(FITTED, lazy, Y, GROUPS), "X"),
+        (lambda lazy: ndcg_scorer()(FITTED, lazy, Y, GROUPS), "X"),
+        (lambda lazy: log_likelihood_scorer()(FITTED, lazy, Y, GROUPS), "X"),
     ],
 )
 def test_lazy_frames_are_refused_with_what_to_pass(call, name):
