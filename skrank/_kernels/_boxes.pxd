@@ -1,9 +1,9 @@
 """Sums over pairs of rows, by halves of the labels and boxes of scores."""
 
-from libc.math cimport floor
-
+from skrank._kernels._exponentials cimport Series
 from skrank._kernels._pair_models cimport Model, Sums
 from skrank._kernels._products cimport Product
+from skrank._kernels._sides cimport Side
 
 
 cdef enum:
@@ -12,29 +12,11 @@ cdef enum:
 
 cdef struct Tables:  # a matrix for each offset of two boxes, from ``first`` on
     Py_ssize_t first, last
+    double lowest, highest  # offsets at which a pair is no line nor 0
     const double* rows  # of the slope or the curvature
     const double* columns  # the same, transposed
     const double* costs  # of the cost, transposed
     const double* shares  # of the share, transposed
-
-
-cdef struct Side:  # some rows by score, lowest first, and the boxes that hold them
-    Py_ssize_t n, n_boxes
-    bint multiplied
-    Py_ssize_t* rows  # places
-    double* t  # score from the centre of its box, from -1 to 1
-    double* e  # exp(scale t)
-    double* u  # its part of the pairs' weight, where pairs weigh
-    double* v  # direction, if there is one
-    double* uv  # u times v
-    double* m  # what multiplies all its pairs, if ``multiplied``
-    double* mu  # m times u, and so on: what moments are of
-    double* mv
-    double* total  # sums over pairs of each row, without its own m
-    Py_ssize_t* begin  # (n_boxes + 1,)
-    Py_ssize_t* slot  # (n_boxes,), where its moments are; -1 for none
-    double* centre  # (n_boxes,)
-    double* sums  # (n_boxes + 1, 4), up to each box: rows, u, score, u times score
 
 
 cdef class BoxedPairs:
@@ -43,8 +25,11 @@ cdef class BoxedPairs:
     cdef double most_pairs_a_row
     cdef int n_channels
     cdef Tables win_tables, tie_tables
+    cdef Series above, below, tied  # a better row above or below a worse one, tied rows
     cdef list arrays  # what pointers of this object point into
-    cdef double* room  # ten numbers a row
+    cdef double* room  # twenty numbers a row
+    cdef double* e  # of each row, by place: exp(scale (score - centre of its cell))
+    cdef double* centre  # that of its box
     cdef Py_ssize_t* places
     cdef Py_ssize_t* leaves
     cdef double* slots
@@ -73,7 +58,6 @@ cdef class BoxedPairs:
         const double* shares,
         double* out,
     ) noexcept nogil
-    cdef double limit(self, double span) noexcept nogil
     cdef void divide(
         self,
         Py_ssize_t first,
@@ -93,7 +77,8 @@ cdef class BoxedPairs:
     cdef double* moments_of(self, Side* side, Py_ssize_t box) noexcept nogil
     cdef void cross(self) noexcept nogil
     cdef void tie_level(self) noexcept nogil
-    cdef double largest_log(self, bint tied) noexcept nogil
+    cdef bint by_series(self, Side* one, Side* other, bint tied) noexcept nogil
+    cdef void open_pairs(self, bint tied, double lowest) noexcept nogil
     cdef void meet(
         self,
         Side* one,
@@ -148,25 +133,6 @@ cdef class BoxedPairs:
     cdef void finish(self, Side* side, double sign) noexcept nogil
 
 
-cdef inline double pairs_a_row(
-    const Py_ssize_t* starts, Py_ssize_t n_levels, bint tied
-) noexcept nogil:
-    """Return the number of pairs of some levels over that of their rows."""
-    cdef double n = starts[n_levels] - starts[0], total = n * n, size
-    cdef Py_ssize_t level
-    if tied:
-        return 0.5 * (n - 1.0)
-    for level in range(n_levels):
-        size = starts[level + 1] - starts[level]
-        total -= size * size
-    return 0.5 * total / n
-
-
-cdef inline double centre_of(double score) noexcept nogil:
-    """Return the centre of the box of a score, an odd whole number."""
-    return 2.0 * floor(0.5 * score) + 1.0
-
-
-cdef inline double cell_of(double score) noexcept nogil:
-    """Return the centre of the cell of a score, which holds whole boxes."""
-    return CELL * (floor(score / <double> CELL) + 0.5)
+cdef double pairs_a_row(
+    const Py_ssize_t* starts, Py_ssize_t n_levels, bint tied, bint weighted
+) noexcept nogil

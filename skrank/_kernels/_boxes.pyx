@@ -14,7 +14,8 @@ N_TERMS terms each, exact to rounding, make
 
 and the slopes of row i sum to sum_k T_k(t_i) (sum_l C_kl M'_l): (n + m) N_TERMS + N_TERMS^2
 steps for n m pairs. C depends on c_i - c_j alone. Boxes of few rows go pair by pair.
-Boxes so far apart that F is a line or 0, to 1e-17, need sums of scores alone.
+Boxes so far apart that F is a line or 0, to 1e-17, need sums of scores alone. Where
+many pairs lie between, all boxes but neighbours go by ``_exponentials``.
 
 Weights of pairs g_i - g_j are (g_i - g_m) + (g_m - g_j), g_m being the gain at the
 split: two sets of moments, and no digit is lost. Products with a direction have one set
@@ -29,6 +30,7 @@ from libc.math cimport exp, log
 
 from skrank._kernels._chebyshev cimport N_TERMS, add_moments, apply, bilinear
 from skrank._kernels._chebyshev cimport evaluate, series
+from skrank._kernels._exponentials cimport add_far_pairs, fill_series, saved_pairs
 from skrank._kernels._pair_models cimport (
     COST,
     CURVATURE,
@@ -39,29 +41,50 @@ from skrank._kernels._pair_models cimport (
     plain_strip,
     reach,
 )
-from skrank._kernels._products cimport STRIP, open_product, take_log, widest
+from skrank._kernels._products cimport STRIP, open_product, take_log, take_logs
+from skrank._kernels._sides cimport Side, cell_of, centre_of
 from skrank._kernels._sorting cimport Row, sort_rows
 
 cdef enum:
     FEWEST = 4  # rows of a box that has moments
     MANY_PAIRS = 250  # of two boxes: from here on moments are cheaper
-    EXPENSIVE_PAIRS_A_ROW = 16  # up to which all pairs are cheaper if each needs exp
+    LOG_COST = 12  # of a pair that needs a log, over one that does not
 
 kept = {}  # the tables of RankNet, which has no parameter
+
+
+cdef double pairs_a_row(
+    const Py_ssize_t* starts, Py_ssize_t n_levels, bint tied, bint weighted
+) noexcept nogil:
+    """Return the number of pairs of some levels over that of their rows.
+
+    Weighted pairs of small levels count as often as they cost more: each needs its log.
+    """
+    cdef double n = starts[n_levels] - starts[0], total = n * n, size
+    cdef Py_ssize_t level
+    if tied:
+        return 0.5 * (n - 1.0)
+    for level in range(n_levels):
+        size = starts[level + 1] - starts[level]
+        total -= size * size
+    if weighted:
+        total *= 1.0 + LOG_COST * n_levels / n
+    return 0.5 * total / n
 
 
 cdef class BoxedPairs:
     """Pairs of one list after another, of up to ``longest`` rows, by boxes.
 
     Parameters are those of the models in ``paired_ties``; without ties for RankNet.
-    ``span`` is the largest range of scores in a list. Lists and parts of at most some
+    ``span`` is the largest range of scores in a list, ``longest_level`` counts rows.
+    Lists of at most some
     ``most_pairs_a_row``, or a few times as many, are left to be done pair by pair.
     """
 
     def __cinit__(
         self, Py_ssize_t longest, double span, double scale, double win,
         double square, double tie, bint curved, bint weighted,
-        double most_pairs_a_row,
+        double most_pairs_a_row, Py_ssize_t longest_level,
     ):
         cdef Py_ssize_t n_slots = longest // FEWEST + 2
         self.model.scale, self.model.win = scale, win
@@ -70,10 +93,15 @@ cdef class BoxedPairs:
         self.most_pairs_a_row = most_pairs_a_row
         self.n_channels = (1 + curved) * (1 + weighted)
         self.arrays = []
+        fill_series(&self.above, &self.model, False, True)
+        fill_series(&self.below, &self.model, False, False)
         self.win_tables = self.tables(False, span)
         if tie >= 0.0:
-            self.tie_tables = self.tables(True, span)
-        cdef double[:, ::1] room = np.empty((19, longest + 2))
+            fill_series(&self.tied, &self.model, True, True)
+            # Else no level is ever divided.
+            if longest_level > most_pairs_a_row:
+                self.tie_tables = self.tables(True, span)
+        cdef double[:, ::1] room = np.empty((23, longest + 2))
         cdef Py_ssize_t[:, ::1] places = np.empty((8, longest + 2), dtype=np.intp)
         cdef double[::1] slots = np.empty(n_slots * 2 * self.n_channels * N_TERMS)
         cdef double[:, ::1] sorting = np.empty((2 * longest, 2))
@@ -84,9 +112,11 @@ cdef class BoxedPairs:
         self.better.t, self.better.e, self.better.u = &room[0, 0], &room[1, 0], &room[2, 0]
         self.better.v, self.better.uv = &room[3, 0], &room[4, 0]
         self.better.total = &room[7, 0]
+        self.e, self.centre = &room[19, 0], &room[20, 0]
         # Sums of four numbers a box, boxes of both sides in the same rows of room.
         self.better.centre, self.better.sums = &room[5, 0], &room[10, 0]
         self.worse.centre, self.worse.sums = &room[6, 0], &room[14, 0]
+        self.better.cell, self.worse.cell = &room[21, 0], &room[22, 0]
         self.better.begin, self.better.slot = &places[2, 0], &places[3, 0]
         self.worse.begin, self.worse.slot = &places[4, 0], &places[5, 0]
         self.better.m, self.better.mu = &room[8, 0], &room[9, 0]
@@ -99,11 +129,17 @@ cdef class BoxedPairs:
         cdef Py_ssize_t furthest = <Py_ssize_t> min(0.5 * span + 2.0, 1e6)
         cdef double[:, :, ::1] matrix
         tables.rows = tables.columns = tables.costs = tables.shares = NULL
+        tables.first = -reach(model, tied, False)
+        tables.last = reach(model, tied, True)
+        tables.lowest, tables.highest = tables.first, tables.last
         simple = model.tie < 0.0
-        if simple:
-            furthest = 1_000_000  # all of them, to be kept
-        tables.first = -min(furthest, reach(model, tied, False))
-        tables.last = min(furthest, reach(model, tied, True))
+        if not simple:  # tables for this parameter alone: those that series leave
+            tables.first = -min(
+                furthest, <Py_ssize_t> (self.tied if tied else self.below).cut - 1
+            )
+            tables.last = min(
+                furthest, <Py_ssize_t> (self.tied if tied else self.above).cut - 1
+            )
         key = (tables.first, tables.last, self.curved)
         if simple and key in kept:
             found = kept[key]
@@ -143,21 +179,24 @@ cdef class BoxedPairs:
         """
         cdef Py_ssize_t n = starts[n_levels] - starts[0], i
         cdef Row* rows = <Row*> self.sorting
-        cdef double finite = 0.0, low = s[0], high = s[0]
+        cdef double finite = 0.0
         self.s, self.v, self.starts, self.gains, self.out = s, v, starts, gains, out
         self.shares, self.multiplied = shares, shares != NULL
         self.n_leaves = 0
         self.sums.value = self.sums.wins = self.sums.ties = 0.0
         for i in range(n):
             finite += 0.0 * s[i]
-            low = min(low, s[i])
-            high = max(high, s[i])
         if finite != 0.0:
             return False
-        if pairs_a_row(starts, n_levels, self.model.tie >= 0.0) <= self.limit(high - low):
+        if (
+            pairs_a_row(starts, n_levels, self.model.tie >= 0.0, self.weighted)
+            <= self.most_pairs_a_row
+        ):
             self.leaves[0], self.leaves[1], self.n_leaves = 0, n_levels, 2
             return True
         for i in range(n):
+            self.centre[i] = centre_of(s[i])
+            self.e[i] = exp(self.model.scale * (s[i] - cell_of(self.centre[i])))
             rows[i].score = -s[i]  # the sort puts the largest first
             rows[i].label = i
         sort_rows(rows, rows + n, n, 0)
@@ -166,20 +205,6 @@ cdef class BoxedPairs:
         self.origin = centre_of(s[self.places[n // 2]])
         self.divide(0, n_levels, self.places, self.places + n)
         return True
-
-    cdef double limit(self, double span) noexcept nogil:
-        """Return the number of pairs a row up to which all pairs are cheaper.
-
-        From measurements: more boxes cost more, and each pair an exponential where
-        scores are far apart or tied pairs are curved.
-        """
-        cdef double logs = (1.0 + self.model.square) * self.model.scale * span
-        # Products of costs hold few factors where these may be large.
-        if logs > 0.15 * widest() or (self.curved and self.model.tie >= 0.0):
-            return min(EXPENSIVE_PAIRS_A_ROW, self.most_pairs_a_row)
-        return self.most_pairs_a_row * (
-            1.0 + (0.1 if self.curved else 0.04) * min(0.5 * span, 42.0)
-        )
 
     cdef void divide(
         self, Py_ssize_t first, Py_ssize_t last, Py_ssize_t* rows, Py_ssize_t* spare,
@@ -190,11 +215,14 @@ cdef class BoxedPairs:
         cdef Py_ssize_t low = first, high = last, middle = (begin + end) // 2, level
         cdef Py_ssize_t n_better, i, at_better = 0, at_worse
         cdef bint tied = self.model.tie >= 0.0, is_worse
-        cdef double gain = 0.0, span
+        cdef double gain = 0.0
         if last - first == 1 and not tied:
             return
-        span = self.s[rows[n - 1]] - self.s[rows[0]]
-        if pairs_a_row(&self.starts[first], last - first, tied) <= self.limit(span):
+        # Of parts alone: what boxes need once a list is there.
+        if (
+            pairs_a_row(&self.starts[first], last - first, tied, self.weighted)
+            <= 0.5 * self.most_pairs_a_row
+        ):
             self.leaves[self.n_leaves] = first
             self.n_leaves += 1
             self.leaves[self.n_leaves] = last
@@ -255,15 +283,16 @@ cdef class BoxedPairs:
             sums[i] = 0.0
         for i in range(n):
             place = rows[i]
-            centre = centre_of(self.s[place])
+            centre = self.centre[place]
             side.t[i] = self.s[place] - centre
-            side.e[i] = exp(self.model.scale * (self.s[place] - cell_of(centre)))
+            side.e[i] = self.e[place]
             side.total[i] = 0.0
             if self.curved:
                 side.v[i] = self.v[place]
             if box < 0 or centre != side.centre[box]:
                 box += 1
                 side.begin[box], side.slot[box], side.centre[box] = i, -1, centre
+                side.cell[box] = cell_of(centre)
                 for level in range(4):
                     sums[4 + level] = sums[level]
                 sums += 4
@@ -312,9 +341,22 @@ cdef class BoxedPairs:
         """Add all pairs of a better and a worse row."""
         cdef Side* better = &self.better
         cdef Side* worse = &self.worse
-        cdef double first = self.win_tables.first, last = self.win_tables.last
+        cdef double first = self.win_tables.lowest, last = self.win_tables.highest
+        cdef bint far = self.by_series(better, worse, False)
+        cdef double slope
         cdef Py_ssize_t a, b, low = 0, high = 0
-        open_product(&self.product, self.largest_log(False))
+        if far:
+            first, last = 1.0 - self.below.cut, self.above.cut - 1.0
+            slope = 1.0 if self.curved else -1.0
+            self.sums.value += add_far_pairs(
+                &self.above, better, worse, 1.0, 1.0, self.curved, self.weighted,
+                &self.sums.wins,
+            )
+            self.sums.value += add_far_pairs(
+                &self.below, worse, better, slope, slope, self.curved, self.weighted,
+                &self.sums.wins,
+            )
+        self.open_pairs(False, first)
         for a in range(better.n_boxes):
             while (
                 low < worse.n_boxes
@@ -341,6 +383,23 @@ cdef class BoxedPairs:
                 low += 1
             if low > 0:
                 self.add_line(worse, b, better, 0, low, False)
+
+    cdef bint by_series(self, Side* one, Side* other, bint tied) noexcept nogil:
+        """Tell whether series save more than they cost, in pairs.
+
+        A power of a row costs half of one, of a box one. Two boxes of many rows cost as
+        much as some pairs if they have a table, else all.
+        """
+        cdef Tables* tables = &self.tie_tables if tied else &self.win_tables
+        cdef Series* above = &self.tied if tied else &self.above
+        cdef Series* below = &self.tied if tied else &self.below
+        cdef Py_ssize_t most = MANY_PAIRS
+        cdef double n = one.n + other.n, boxes = one.n_boxes + other.n_boxes, saved
+        if tables.highest > tables.last:
+            most = one.n * other.n
+        saved = saved_pairs(one, other, above.cut, tables.highest, most)
+        saved += saved_pairs(other, one, below.cut, -tables.lowest, most)
+        return saved > self.n_channels * above.n * (0.5 * n + boxes)
 
     cdef void add_line(
         self, Side* side, Py_ssize_t box, Side* other, Py_ssize_t first,
@@ -378,10 +437,17 @@ cdef class BoxedPairs:
         """
         cdef Side* side = &self.better
         cdef Sums before = self.sums
-        cdef double furthest = self.tie_tables.last, n = side.n, above, below
+        cdef double furthest = self.tie_tables.highest, n = side.n, above, below
         cdef Py_ssize_t a, low = 0, high = 0, i
         self.sums.value = self.sums.ties = 0.0
-        open_product(&self.product, self.largest_log(True))
+        if self.by_series(side, side, True):
+            furthest = self.tied.cut - 1.0
+            self.sums.value = 2.0 * add_far_pairs(
+                &self.tied, side, side, 1.0, 1.0 if self.curved else -1.0,
+                self.curved, False, &self.sums.ties,
+            )
+            self.sums.ties *= 2.0
+        self.open_pairs(True, -furthest)
         for a in range(side.n_boxes):
             while 0.5 * (side.centre[a] - side.centre[low]) > furthest:
                 low += 1
@@ -408,13 +474,10 @@ cdef class BoxedPairs:
         self.sums.value = before.value + 0.5 * self.sums.value
         self.sums.ties = before.ties + 0.5 * self.sums.ties
 
-    cdef double largest_log(self, bint tied) noexcept nogil:
-        """Return the largest cost of a pair of boxes that meet."""
-        cdef Tables* tables = &self.tie_tables if tied else &self.win_tables
-        return of_pair(
-            &self.model, COST, tied,
-            exp(-self.model.scale * (2.0 * tables.first - 2.0)),
-        )
+    cdef void open_pairs(self, bint tied, double lowest) noexcept nogil:
+        """Start a product of costs of pairs in boxes at some offset or above."""
+        cdef double r = exp(-self.model.scale * (2.0 * lowest - 2.0))
+        open_product(&self.product, of_pair(&self.model, COST, tied, r))
 
     cdef void meet(
         self, Side* one, Py_ssize_t a, Side* other, Py_ssize_t first, Py_ssize_t last,
@@ -422,16 +485,21 @@ cdef class BoxedPairs:
     ) noexcept nogil:
         """Add the pairs of a box with some others, each in the way that is cheaper."""
         cdef Py_ssize_t n = one.begin[a + 1] - one.begin[a], m, b, start = first
+        cdef Py_ssize_t offset
+        cdef Tables* tables = &self.tie_tables if tied else &self.win_tables
         if n >= FEWEST:
             for b in range(first, last):
                 m = other.begin[b + 1] - other.begin[b]
-                if m < FEWEST or n * m < MANY_PAIRS:
+                offset = <Py_ssize_t> (0.5 * (one.centre[a] - other.centre[b]))
+                if (
+                    m < FEWEST or n * m < MANY_PAIRS
+                    or offset < tables.first or offset > tables.last
+                ):
                     continue
                 self.pair_up(one, a, other, start, b, tied)
                 start = b + 1
                 self.exchange(
-                    self.moments_of(one, a), self.moments_of(other, b),
-                    <Py_ssize_t> (0.5 * (one.centre[a] - other.centre[b])), tied,
+                    self.moments_of(one, a), self.moments_of(other, b), offset, tied
                 )
         self.pair_up(one, a, other, start, last, tied)
 
@@ -486,13 +554,15 @@ cdef class BoxedPairs:
             own.fraction, own.exponent, own.used = 1.0, 0, 0
             product = &own
         while b < last:
-            cell = cell_of(other.centre[b])
+            cell = other.cell[b]
             start = other.begin[b]
             b += 1
-            while b < last and cell_of(other.centre[b]) == cell:
+            while b < last and other.cell[b] == cell:
                 b += 1
             stop = other.begin[b]
-            decay = exp(-model.scale * (cell_of(one.centre[a]) - cell))
+            decay = 1.0
+            if cell != one.cell[a]:
+                decay = exp(-model.scale * (one.cell[a] - cell))
             for i in range(one.begin[a], one.begin[a + 1]):
                 total = 0.0
                 first = start
@@ -546,14 +616,18 @@ cdef class BoxedPairs:
     ) noexcept nogil:
         """Add a row's pairs with a strip of worse ones, each with its weight."""
         cdef double total = 0.0, weight, r, inverse = decay / one.e[i]
+        cdef double[STRIP] costs
         cdef Py_ssize_t j
-        for j in range(start, start + n):
-            r = inverse * other.e[j]
-            weight = one.u[i] + other.u[j]
-            self.sums.value += m * (weight * of_pair(&self.model, COST, False, r))
-            r = weight * of_pair(&self.model, SLOPE, False, r)
-            other.total[j] += m * r
+        for j in range(n):
+            r = inverse * other.e[start + j]
+            costs[j] = 1.0 + r
+            weight = one.u[i] + other.u[start + j]
+            r = weight * (r / (1.0 + r))
+            other.total[start + j] += m * r
             total += r
+        take_logs(costs, n)
+        for j in range(n):
+            self.sums.value += m * ((one.u[i] + other.u[start + j]) * costs[j])
         return total
 
     cdef void finish(self, Side* side, double sign) noexcept nogil:

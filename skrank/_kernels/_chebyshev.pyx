@@ -25,13 +25,14 @@ cdef object series(
     values_array = np.empty((last - first + 1, n, n))
     cdef double[:, :, ::1] values = values_array
     nodes_array = np.cos(np.pi * (np.arange(n) + 0.5) / n)
-    cdef double[::1] nodes = nodes_array
+    cdef double[::1] nodes = np.exp(-model.scale * nodes_array)
+    cdef double middle
     for offset in range(first, last + 1):
+        middle = exp(-model.scale * (2.0 * offset))
         for i in range(n):
             for j in range(n):
                 values[offset - first, i, j] = of_pair(
-                    model, kind, tied,
-                    exp(-model.scale * (2.0 * offset + nodes[i] - nodes[j])),
+                    model, kind, tied, middle * nodes[i] / nodes[j]
                 )
     return np.ascontiguousarray(TRANSFORM @ values_array @ TRANSFORM.T)
 

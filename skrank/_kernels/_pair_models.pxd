@@ -89,6 +89,13 @@ cdef inline double plain_strip(
             factors[j] = f
             parts[j] = 1.0 / f
             slopes[j] = (r - y) / f
+    elif l == 0.0:  # slopes are shares
+        inverse *= k
+        for j in range(n):
+            r = inverse * e[j]
+            f = 1.0 + r
+            factors[j] = f
+            slopes[j] = r / f
     else:
         for j in range(n):
             r = inverse * e[j]
@@ -106,8 +113,12 @@ cdef inline double plain_strip(
     for j in range(0, n, 2):
         total_a += slopes[j]
         total_b += slopes[j + 1]
-        share_a += parts[j]
-        share_b += parts[j + 1]
+    if tied or l != 0.0:
+        for j in range(0, n, 2):
+            share_a += parts[j]
+            share_b += parts[j + 1]
+    else:
+        share_a, share_b = total_a, total_b
     j = 0
     while j < n:
         stop = min(j + (product.room & ~1), n)

@@ -10,6 +10,7 @@ See doc/math/computing.md, section "Long products".
 """
 
 from libc.math cimport frexp, log
+from libc.stdint cimport uint64_t
 
 cdef enum:
     STRIP = 64  # rows at a time: buffers that stay in the first-level cache
@@ -57,3 +58,42 @@ cdef inline double take_log(Product* product) noexcept nogil:
     product.exponent = 0
     product.used = 0
     return value
+
+
+cdef union Bits:
+    double number
+    uint64_t bits
+
+
+cdef inline void take_logs(double* f, Py_ssize_t n) noexcept nogil:
+    """Replace at most STRIP numbers, at least 1 and finite, by their logs.
+
+    log f = p log 2 + log m with 1 <= m < 2, halved if above the root of 2, and log m =
+    2 artanh(u) with u = (m - 1) / (m + 1), by its series: vectors without a table.
+    """
+    cdef Bits[STRIP] parts, powers
+    cdef double m, u, square, total, half
+    cdef Py_ssize_t j
+    for j in range(n):
+        parts[j].number = f[j]
+        powers[j].bits = (parts[j].bits >> 52) | 0x4330000000000000ULL
+        parts[j].bits = (parts[j].bits & 0x000FFFFFFFFFFFFFULL) | 0x3FF0000000000000ULL
+    for j in range(n):
+        m = parts[j].number
+        half = 0.5 if m > 1.4142135623730951 else 0.0
+        m -= half * m
+        u = (m - 1.0) / (m + 1.0)
+        square = u * u
+        total = 2.0 / 21.0
+        total = total * square + 2.0 / 19.0
+        total = total * square + 2.0 / 17.0
+        total = total * square + 2.0 / 15.0
+        total = total * square + 2.0 / 13.0
+        total = total * square + 2.0 / 11.0
+        total = total * square + 2.0 / 9.0
+        total = total * square + 2.0 / 7.0
+        total = total * square + 2.0 / 5.0
+        total = total * square + 2.0 / 3.0
+        total = total * square * u + (u + u)
+        # 2^52 and the exponent's bias leave the exponent.
+        f[j] = (powers[j].number - 4503599627371519.0 + (half + half)) * log2() + total

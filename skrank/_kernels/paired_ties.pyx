@@ -7,17 +7,18 @@ a worse row j, and two tied rows, cost
 
 up to a constant a tie: l = 0 is Rao-Kupper's model, l = 1 and c = 1/2 Davidson's.
 Their slopes in -c (s_i - s_j) are r (k + 2 l r) / f and (r - 1/r) / f. A list's loss is
-one log of the product of its f; all terms are positive, so nothing cancels. Scores too
-far apart for r to be a number go pair by pair through R = exp(-c |s_i - s_j|). Lists of very
-many pairs go by ``_boxes``, which leaves only small parts to be done pair by pair. See
+one log of the product of its f; all terms are positive, so nothing cancels. Ratios r of
+scores far apart are made by ``_ratios``, and beyond its range go pair by pair through
+R = exp(-c |s_i - s_j|). Lists of very many pairs go by ``_boxes``, which leaves only small parts to be done pair by pair. See
 doc/math/losses.md, section "Pairs with ties".
 """
 
-from libc.math cimport NAN, exp, fabs, log, log1p
+from libc.math cimport NAN, ceil, exp, fabs, log, log1p
 
 from skrank._kernels._boxes cimport BoxedPairs, pairs_a_row
+from skrank._kernels._exponentials cimport boxes_apart
 from skrank._kernels._lists cimport Shape, check_length, shape_of_levels
-from skrank._kernels._pair_models cimport Model, Sums
+from skrank._kernels._pair_models cimport CURVATURE, Model, Sums, of_pair
 from skrank._kernels._products cimport (
     STRIP,
     Product,
@@ -25,17 +26,19 @@ from skrank._kernels._products cimport (
     open_product,
     rescale,
     take_log,
-    widest,
 )
+from skrank._kernels._ratios cimport split_exponents, take_ratios, widest_ratios
 
 import numpy as np
 
 
 cdef enum:
-    FURTHEST = 80  # scores over c at which a pair is no line nor 0, both ways
     # What the tables of an offset cost, in rows of as many pairs as are cheap.
     PAIRS_AN_OFFSET = 360
     PAIRS_A_PRODUCT = 16  # the same for products with a direction
+
+
+cdef double NEAREST = 150.0  # range of logs of costs whose products hold many factors
 
 
 cdef double beat(
@@ -61,32 +64,43 @@ cdef double beat(
         count = min(min(n - start, STRIP), product.room)
         if product.used + count > product.room:
             rescale(product)
-        for j in range(count):
-            x = inverse * e[start + j]
-            lx = l * x
-            f = 1.0 + x * (k + lx)
-            x = x / f
-            factors[j] = f
-            shares[j] = x
-            x = x * (k + (lx + lx))
-            slopes[j] = x
-            gradient[start + j] += x
+        if l == 0.0:  # a share is a slope
+            for j in range(count):
+                x = k * inverse * e[start + j]
+                f = 1.0 + x
+                factors[j] = f
+                x = x / f
+                slopes[j] = x
+                gradient[start + j] += x
+        else:
+            for j in range(count):
+                x = inverse * e[start + j]
+                lx = l * x
+                f = 1.0 + x * (k + lx)
+                x = x / f
+                factors[j] = f
+                shares[j] = x
+                x = x * (k + (lx + lx))
+                slopes[j] = x
+                gradient[start + j] += x
+            for j in range(0, count - 1, 2):
+                share_a += shares[j]
+                share_b += shares[j + 1]
+            if count & 1:
+                share_a += shares[count - 1]
         product_a = product_b = 1.0
         for j in range(0, count - 1, 2):
             total_a += slopes[j]
             total_b += slopes[j + 1]
-            share_a += shares[j]
-            share_b += shares[j + 1]
             product_a *= factors[j]
             product_b *= factors[j + 1]
         if count & 1:
             total_a += slopes[count - 1]
-            share_a += shares[count - 1]
             product_a *= factors[count - 1]
         product.fraction *= product_a * product_b
         product.used += count
         start += count
-    sums.wins += k * (share_a + share_b)
+    sums.wins += total_a + total_b if l == 0.0 else k * (share_a + share_b)
     return total_a + total_b
 
 
@@ -200,6 +214,48 @@ cdef double tie_with_far(
     return total
 
 
+cdef double meet_wide(
+    Py_ssize_t i,
+    const Model* model,
+    bint tied,
+    double furthest,
+    const double* f,
+    const double* p,
+    const double* v,  # NULL for the gradient
+    double* out,
+    Py_ssize_t first,
+    Py_ssize_t last,
+    Product* product,
+    Sums* sums,
+) noexcept nogil:
+    """Add the pairs of a row with some worse or tied ones by ratios; return its sum."""
+    cdef double[STRIP] ratios, inverses
+    cdef double total = 0.0, above = 0.0, below = 0.0, change
+    cdef Py_ssize_t start = first, n, j
+    while start < last:
+        n = min(last - start, STRIP)
+        above += take_ratios(
+            f[i], p[i], f + start, p + start, n, furthest, ratios,
+            &below if tied else NULL,
+        )
+        if v != NULL:
+            for j in range(n):
+                change = of_pair(model, CURVATURE, tied, ratios[j]) * (v[i] - v[start + j])
+                out[start + j] -= change
+                total -= change
+        elif tied:
+            for j in range(n):
+                inverses[j] = 1.0 / ratios[j]
+            total += tie_with(
+                1.0, 1.0, model, ratios, inverses, out + start, n, product, sums
+            )
+        else:
+            total += beat(1.0, model, ratios, out + start, n, product, sums)
+        start += n
+    sums.value += above + below if tied else (1.0 + model.square) * above
+    return total
+
+
 cdef double curve(
     double score,
     double v_one,
@@ -298,7 +354,7 @@ def paired_ties(
                     v[i] = direction[order[first + i]]
             sums.value = sums.wins = sums.ties = 0.0
             if boxes is not None and most_pairs_a_row < pairs_a_row(
-                &level_starts[level], level_offsets[q + 1] - level, True
+                &level_starts[level], level_offsets[q + 1] - level, True, False
             ):
                 visit_boxes(
                     boxes, s, e, inverses, v, g, &level_starts[level],
@@ -328,16 +384,18 @@ cdef BoxedPairs boxes_for(
     double most_pairs_a_row,
 ):
     """Return what adds up lists of very many pairs, or None if there are none."""
-    cdef Py_ssize_t q, level, i, longest = 0, first, last
+    cdef Py_ssize_t q, level, i, longest = 0, longest_level = 0, first, last
     cdef double low, high, span = 0.0, n_pairs = 0.0, n_offsets
     for q in range(level_offsets.shape[0] - 1):
         level = level_offsets[q]
         if not most_pairs_a_row < pairs_a_row(
-            &level_starts[level], level_offsets[q + 1] - level, True
+            &level_starts[level], level_offsets[q + 1] - level, True, False
         ):
             continue
         first, last = level_starts[level], level_starts[level_offsets[q + 1]]
         longest = max(longest, last - first)
+        for i in range(level, level_offsets[q + 1]):
+            longest_level = max(longest_level, level_starts[i + 1] - level_starts[i])
         n_pairs += 0.5 * (last - first) * (last - first - 1.0)
         low = high = scores[order[first]]
         for i in range(first, last):
@@ -347,15 +405,13 @@ cdef BoxedPairs boxes_for(
     if longest == 0:
         return None
     # Its tables are for this parameter alone, one for each offset of two boxes.
-    n_offsets = min(span, FURTHEST / model.scale) + 5.0
-    if (1.0 + model.square) * model.scale * span > widest():
-        n_pairs *= 15.0  # each of which needs an exponential and a logarithm
+    n_offsets = min(span + 5.0, 2.0 * boxes_apart(model))
     n_offsets *= PAIRS_A_PRODUCT if curved else PAIRS_AN_OFFSET
     if n_pairs < n_offsets * most_pairs_a_row:
         return None
     return BoxedPairs(
         longest, span, model.scale, model.win, model.square, model.tie, curved, False,
-        most_pairs_a_row,
+        most_pairs_a_row, longest_level,
     )
 
 
@@ -401,21 +457,28 @@ cdef void visit_part(
 ) noexcept nogil:
     """Add the pairs of some levels one by one."""
     cdef Py_ssize_t n = starts[n_levels] - starts[0], i, level, stop
-    cdef bint curved = v != NULL, near
-    cdef double low = s[0], high = s[0], reach, total
+    cdef bint curved = v != NULL, near, wide
+    cdef double low = s[0], high = s[0], reach, total, furthest
+    cdef double largest = log(max(max(model.win, model.tie), 1.0))
     cdef Product product
     for i in range(n):
         low = min(low, s[i])
         high = max(high, s[i])
     # With r at most e^(c range), f is at most 4 max(k, t, 1) r^(1 + l).
-    reach = (1.0 + model.square) * model.scale * (high - low) + 2.0 * log2()
-    reach += log(max(max(model.win, model.tie), 1.0))
-    near = not curved and reach <= widest()
+    reach = (1.0 + model.square) * model.scale * (high - low) + 2.0 * log2() + largest
+    near = not curved and reach <= NEAREST
+    wide = not near and model.scale * (high - low) <= widest_ratios()
+    # Beyond it f is 1, or its largest term, to rounding.
+    furthest = 60.0 + ceil(max(largest, -log(model.win)) / log2())
+    if wide:
+        reach = (2.0 + furthest * (1.0 + model.square)) * log2() + largest
     open_product(&product, reach)
     if near:
         for i in range(n):
             e[i] = exp(model.scale * (s[i] - (0.5 * low + 0.5 * high)))
             inverses[i] = 1.0 / e[i]
+    elif wide:
+        split_exponents(s, n, model.scale, 0.5 * low + 0.5 * high, e, inverses)
     for level in range(n_levels):
         stop = starts[level + 1] - starts[0]
         for i in range(starts[level] - starts[0], stop):
@@ -426,6 +489,15 @@ cdef void visit_part(
                 )
                 total += beat(
                     inverses[i], model, e + stop, out + stop, n - stop, &product, sums
+                )
+            elif wide:
+                total = meet_wide(
+                    i, model, True, furthest, e, inverses, v, out, i + 1, stop,
+                    &product, sums,
+                )
+                total += meet_wide(
+                    i, model, False, furthest, e, inverses, v, out, stop, n,
+                    &product, sums,
                 )
             elif not curved:
                 total = tie_with_far(

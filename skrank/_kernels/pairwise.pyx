@@ -6,11 +6,11 @@ list's scores and e = exp(s - m), a pair of a better row i and a worse row j has
     x = e_j / e_i = exp(-d),   f = 1 + x,   loss = log f,   slope = x / f
 
 and a list's loss is one log of the product of its f, held as a fraction and a power of
-two. All terms are positive, so nothing cancels. Scores too far apart for x to be a
-number go pair by pair through exp(-|d|). Lists of very many pairs go by ``_boxes``,
-which leaves only small parts to be done pair by pair. Where better rows weigh their
-pairs, each has a product of its own. See doc/math/losses.md, section
-"Pairs of rows".
+two. All terms are positive, so nothing cancels. Ratios x of scores far apart are made by
+``_ratios``, and beyond its range each from exp(-|d|). Lists of very many pairs go by
+``_boxes``, which leaves only small parts to be done pair by pair. Where better rows weigh
+their pairs, each has a product of its own. See doc/math/losses.md, section "Pairs of
+rows".
 """
 
 from libc.math cimport NAN, exp, fabs, log1p
@@ -26,8 +26,19 @@ from skrank._kernels._products cimport (
     take_log,
     widest,
 )
+from skrank._kernels._ratios cimport split_exponents, take_ratios, widest_ratios
 
 import numpy as np
+
+
+cdef enum Reach:  # of the scores of a list
+    NEAR
+    WIDE  # from where products hold few factors
+    FAR
+
+
+cdef double NEAREST = 150.0  # range of scores that are near
+cdef double FURTHEST = 60.0  # power of 2 beyond which log(1 + x) is log x or 0
 
 
 cdef double one_against(
@@ -134,35 +145,78 @@ cdef double one_against_far_curved(
     return total
 
 
-cdef inline double take_exponentials(
-    const double* s, Py_ssize_t n, double* e
+cdef double one_against_wide(
+    double f_one,
+    double p_one,
+    double weight,
+    double v_better,
+    const double* f,
+    const double* p,
+    const double* v,  # NULL for the gradient
+    double* out,
+    Py_ssize_t n,
+    Product* product,
+    double* value,
 ) noexcept nogil:
-    """Fill in exp(s - middle), or s where scores are too far; return their range."""
+    """Do as one_against, or one_against_curved, with ratios that cannot overflow."""
+    cdef double[STRIP] ratios
+    cdef double total = 0.0, over = 0.0
+    cdef Py_ssize_t start = 0, count
+    while start < n:
+        count = min(n - start, STRIP)
+        over += take_ratios(
+            f_one, p_one, f + start, p + start, count, FURTHEST, ratios, NULL
+        )
+        if v == NULL:
+            total += one_against(1.0, weight, ratios, out + start, count, product)
+        else:
+            total += one_against_curved(
+                1.0, weight, v_better, ratios, v + start, out + start, count
+            )
+        start += count
+    value[0] += weight * over
+    return total
+
+
+cdef inline Reach take_exponentials(
+    double* s, Py_ssize_t n, double nearest, double* e, double* reach
+) noexcept nogil:
+    """Fill in exp(s - middle), its parts in e and s, or s where scores are too far."""
     cdef double low = s[0], high = low, middle
     cdef Py_ssize_t i
     for i in range(n):
         low = min(low, s[i])
         high = max(high, s[i])
     middle = 0.5 * low + 0.5 * high
+    reach[0] = high - low
+    if high - low <= nearest:
+        for i in range(n):
+            e[i] = exp(s[i] - middle)
+        return NEAR
+    if high - low <= widest_ratios():
+        split_exponents(s, n, 1.0, middle, e, s)
+        reach[0] = (FURTHEST + 1.0) * log2()
+        return WIDE
     for i in range(n):
-        e[i] = exp(s[i] - middle) if high - low <= widest() else s[i]
-    return high - low
+        e[i] = s[i]
+    return FAR
 
 
 cdef double visit_list(
-    double* s,  # scores, or e where they are near
+    double* s,  # e if near, f if wide, or scores
+    const double* p,  # used if wide
     const double* v,  # NULL for the gradient, else the direction
     double* out,
     const Py_ssize_t* starts,
     Py_ssize_t n_levels,
     const double* gains,  # NULL for pairs that weigh 1
     const double* shares,  # of the better row in the weight of a pair; NULL for 1
-    bint near,
+    Reach reach,
     Product* product,
 ) noexcept nogil:
     """Add all pairs of a list to its value, and to its gradient or product."""
     cdef Py_ssize_t origin = starts[0], level, lower, upper, i, first, n
-    cdef double value = 0.0, far, gap = 1.0, weight = 1.0, total
+    cdef double value = 0.0, gap = 1.0, weight = 1.0, total
     for level in range(n_levels - 1):
         lower = level + 1
         while lower < n_levels:
@@ -172,36 +226,38 @@ cdef double visit_list(
                 weight = gap = gains[level] - gains[lower]
             first = starts[lower] - origin
             n = starts[upper] - starts[lower]
-            far = 0.0
             for i in range(starts[level] - origin, starts[level + 1] - origin):
                 if shares != NULL:
                     weight = gap * shares[i]
-                if v == NULL and near:
+                if reach == WIDE:
+                    total = one_against_wide(
+                        s[i], p[i], weight, v[i] if v != NULL else 0.0, s + first,
+                        p + first, v + first if v != NULL else NULL, out + first, n,
+                        product, &value,
+                    )
+                elif v == NULL and reach == NEAR:
                     total = one_against(
                         1.0 / s[i], weight, s + first, out + first, n, product
                     )
                 elif v == NULL:
                     total = one_against_far(
-                        s[i], weight, s + first, out + first, n, &far
+                        s[i], weight, s + first, out + first, n, &value
                     )
-                elif near:
-                    total = -one_against_curved(
+                elif reach == NEAR:
+                    total = one_against_curved(
                         1.0 / s[i], weight, v[i], s + first, v + first, out + first, n
                     )
                 else:
-                    total = -one_against_far_curved(
+                    total = one_against_far_curved(
                         s[i], weight, v[i], s + first, v + first, out + first, n
                     )
-                out[i] -= weight * total
-                if near and v == NULL and shares != NULL:
-                    far += weight * take_log(product)
-            if near and v == NULL and shares == NULL and gains != NULL:
-                far = weight * take_log(product)
-            value += far
+                out[i] += weight * (total if v != NULL else -total)
+                if shares != NULL and v == NULL:
+                    value += weight * take_log(product)
+            if gains != NULL and v == NULL:
+                value += weight * take_log(product)
             lower = upper
-    if near and v == NULL and shares == NULL and gains == NULL:
-        value = take_log(product)
-    return value
+    return value + take_log(product)
 
 
 def logistic(
@@ -280,7 +336,8 @@ def logistic(
             if shares is not None and not all_one(&shares[first], n):
                 u = &shares[first]
             if boxes is not None and most_pairs_a_row < pairs_a_row(
-                &level_starts[level], level_offsets[q + 1] - level, False
+                &level_starts[level], level_offsets[q + 1] - level, False,
+                level_gains is not None,
             ):
                 values[q] = visit_boxes(
                     boxes, s, e, v, g, &level_starts[level],
@@ -309,19 +366,19 @@ cdef BoxedPairs boxes_for(
     for q in range(shape.n_lists):
         level = level_offsets[q]
         if most_pairs_a_row < pairs_a_row(
-            &level_starts[level], level_offsets[q + 1] - level, False
+            &level_starts[level], level_offsets[q + 1] - level, False, weighted
         ):
             n = level_starts[level_offsets[q + 1]] - level_starts[level]
             longest = max(longest, n)
     if longest == 0:
         return None
     return BoxedPairs(
-        longest, 0.0, 1.0, 1.0, 0.0, -1.0, curved, weighted, most_pairs_a_row
+        longest, 0.0, 1.0, 1.0, 0.0, -1.0, curved, weighted, most_pairs_a_row, 0
     )
 
 
 cdef double visit_part(
-    const double* s,
+    double* s,
     double* e,
     const double* v,
     double* out,
@@ -332,16 +389,19 @@ cdef double visit_part(
 ) noexcept nogil:
     """Add the pairs of some levels one by one; return their value."""
     cdef Product product
-    cdef double reach = take_exponentials(s, starts[n_levels] - starts[0], e)
-    open_product(&product, reach + log2())
+    cdef double range
+    cdef Reach reach = take_exponentials(
+        s, starts[n_levels] - starts[0], NEAREST if v == NULL else widest(), e, &range
+    )
+    open_product(&product, range + log2())
     return visit_list(
-        e, v, out, starts, n_levels, gains, shares, reach <= widest(), &product
+        e, s, v, out, starts, n_levels, gains, shares, reach, &product
     )
 
 
 cdef double visit_boxes(
     BoxedPairs boxes,
-    const double* s,
+    double* s,
     double* e,
     const double* v,
     double* out,
@@ -366,8 +426,9 @@ cdef double visit_boxes(
         level = boxes.leaves[part]
         first = starts[level] - starts[0]
         value += visit_part(
-            s + first, e, v if v == NULL else v + first, out + first, starts + level,
-            boxes.leaves[part + 1] - level, gains if gains == NULL else gains + level,
+            s + first, e, v if v == NULL else v + first, out + first,
+            starts + level, boxes.leaves[part + 1] - level,
+            gains if gains == NULL else gains + level,
             shares if shares == NULL else shares + first,
         )
     return value + boxes.sums.value
