@@ -1,5 +1,6 @@
 """Sums over pairs of rows, by halves of the labels and boxes of scores."""
 
+from skrank._kernels._chebyshev cimport Tables
 from skrank._kernels._exponentials cimport Series
 from skrank._kernels._pair_models cimport Model, Sums
 from skrank._kernels._products cimport Product
@@ -8,15 +9,6 @@ from skrank._kernels._sides cimport Side
 
 cdef enum:
     CELL = 128  # width, of which exp is a number
-
-
-cdef struct Tables:  # a matrix for each offset of two boxes, from ``first`` on
-    Py_ssize_t first, last
-    double lowest, highest  # offsets at which a pair is no line nor 0
-    const double* rows  # of the slope or the curvature
-    const double* columns  # the same, transposed
-    const double* costs  # of the cost, transposed
-    const double* shares  # of the share, transposed
 
 
 cdef class BoxedPairs:
@@ -47,7 +39,6 @@ cdef class BoxedPairs:
     cdef Sums sums
     cdef Product product  # of the costs of pairs that are added one by one
 
-    cdef Tables tables(self, bint tied, double span)
     cdef bint visit(
         self,
         const double* s,
@@ -108,27 +99,6 @@ cdef class BoxedPairs:
         Py_ssize_t first,
         Py_ssize_t last,
         bint with_cost,
-    ) noexcept nogil
-    cdef double curve_strip(
-        self,
-        Side* one,
-        Py_ssize_t i,
-        Side* other,
-        Py_ssize_t start,
-        Py_ssize_t n,
-        double decay,
-        double m,
-        bint tied,
-    ) noexcept nogil
-    cdef double weighted_strip(
-        self,
-        Side* one,
-        Py_ssize_t i,
-        Side* other,
-        Py_ssize_t start,
-        Py_ssize_t n,
-        double decay,
-        double m,
     ) noexcept nogil
     cdef void finish(self, Side* side, double sign) noexcept nogil
 

@@ -28,29 +28,19 @@ import numpy as np
 
 from libc.math cimport exp, log
 
-from skrank._kernels._chebyshev cimport N_TERMS, add_moments, apply, bilinear
-from skrank._kernels._chebyshev cimport evaluate, series
+from skrank._kernels._chebyshev cimport N_TERMS, Tables, add_moments, apply
+from skrank._kernels._chebyshev cimport bilinear, evaluate, tables_of
 from skrank._kernels._exponentials cimport add_far_pairs, fill_series, saved_pairs
-from skrank._kernels._pair_models cimport (
-    COST,
-    CURVATURE,
-    SHARE,
-    SLOPE,
-    Model,
-    of_pair,
-    plain_strip,
-    reach,
-)
-from skrank._kernels._products cimport STRIP, open_product, take_log, take_logs
+from skrank._kernels._pair_models cimport COST, of_pair
+from skrank._kernels._products cimport STRIP, open_product, take_log
 from skrank._kernels._sides cimport Side, cell_of, centre_of
 from skrank._kernels._sorting cimport Row, sort_rows
+from skrank._kernels._strips cimport curve_strip, plain_strip, weighted_strip
 
 cdef enum:
     FEWEST = 4  # rows of a box that has moments
     MANY_PAIRS = 250  # of two boxes: from here on moments are cheaper
     LOG_COST = 12  # of a pair that needs a log, over one that does not
-
-kept = {}  # the tables of RankNet, which has no parameter
 
 
 cdef double pairs_a_row(
@@ -95,12 +85,18 @@ cdef class BoxedPairs:
         self.arrays = []
         fill_series(&self.above, &self.model, False, True)
         fill_series(&self.below, &self.model, False, False)
-        self.win_tables = self.tables(False, span)
+        self.win_tables = tables_of(
+            &self.model, False, curved, span, self.below.cut, self.above.cut,
+            self.arrays,
+        )
         if tie >= 0.0:
             fill_series(&self.tied, &self.model, True, True)
             # Else no level is ever divided.
             if longest_level > most_pairs_a_row:
-                self.tie_tables = self.tables(True, span)
+                self.tie_tables = tables_of(
+                    &self.model, True, curved, span, self.tied.cut, self.tied.cut,
+                    self.arrays,
+                )
         cdef double[:, ::1] room = np.empty((23, longest + 2))
         cdef Py_ssize_t[:, ::1] places = np.empty((8, longest + 2), dtype=np.intp)
         cdef double[::1] slots = np.empty(n_slots * 2 * self.n_channels * N_TERMS)
@@ -121,52 +117,6 @@ cdef class BoxedPairs:
         self.worse.begin, self.worse.slot = &places[4, 0], &places[5, 0]
         self.better.m, self.better.mu = &room[8, 0], &room[9, 0]
         self.better.mv = &room[18, 0]
-
-    cdef Tables tables(self, bint tied, double span):
-        """Return the matrices of all offsets of boxes that meet."""
-        cdef Tables tables
-        cdef Model* model = &self.model
-        cdef Py_ssize_t furthest = <Py_ssize_t> min(0.5 * span + 2.0, 1e6)
-        cdef double[:, :, ::1] matrix
-        tables.rows = tables.columns = tables.costs = tables.shares = NULL
-        tables.first = -reach(model, tied, False)
-        tables.last = reach(model, tied, True)
-        tables.lowest, tables.highest = tables.first, tables.last
-        simple = model.tie < 0.0
-        if not simple:  # tables for this parameter alone: those that series leave
-            tables.first = -min(
-                furthest, <Py_ssize_t> (self.tied if tied else self.below).cut - 1
-            )
-            tables.last = min(
-                furthest, <Py_ssize_t> (self.tied if tied else self.above).cut - 1
-            )
-        key = (tables.first, tables.last, self.curved)
-        if simple and key in kept:
-            found = kept[key]
-        else:
-            found = []
-            kinds = [CURVATURE] if self.curved else [SLOPE, COST, SHARE]
-            if simple and not self.curved:
-                kinds.remove(SHARE)
-            for kind in kinds:
-                terms = series(model, kind, tied, tables.first, tables.last)
-                if kind == SLOPE or kind == CURVATURE:
-                    found.append(terms)
-                found.append(np.ascontiguousarray(terms.swapaxes(1, 2)))
-            if simple:
-                kept[key] = found
-        self.arrays += found
-        matrix = found[0]
-        tables.rows = &matrix[0, 0, 0]
-        matrix = found[1]
-        tables.columns = &matrix[0, 0, 0]
-        if len(found) > 2:
-            matrix = found[2]
-            tables.costs = &matrix[0, 0, 0]
-        if len(found) > 3:
-            matrix = found[3]
-            tables.shares = &matrix[0, 0, 0]
-        return tables
 
     cdef bint visit(
         self, const double* s, const double* v, const Py_ssize_t* starts,
@@ -571,12 +521,13 @@ cdef class BoxedPairs:
                 while first < stop:
                     count = min(stop - first, STRIP)
                     if self.curved:
-                        total += self.curve_strip(
-                            one, i, other, first, count, decay, m, tied
+                        total += curve_strip(
+                            model, tied, self.weighted, one, i, other, first, count,
+                            decay, m,
                         )
                     elif self.weighted:
-                        total += self.weighted_strip(
-                            one, i, other, first, count, decay, m
+                        total += weighted_strip(
+                            one, i, other, first, count, decay, m, &self.sums.value
                         )
                     else:
                         total += plain_strip(
@@ -592,43 +543,6 @@ cdef class BoxedPairs:
             self.sums.ties += shares
         else:
             self.sums.wins += shares
-
-    cdef double curve_strip(
-        self, Side* one, Py_ssize_t i, Side* other, Py_ssize_t start, Py_ssize_t n,
-        double decay, double m, bint tied,
-    ) noexcept nogil:
-        """Add a row's second derivatives with a strip of others; return its own sum."""
-        cdef double total = 0.0, change, inverse = decay / one.e[i]
-        cdef Py_ssize_t j
-        for j in range(start, start + n):
-            change = of_pair(&self.model, CURVATURE, tied, inverse * other.e[j])
-            change *= one.v[i] - other.v[j]
-            if self.weighted:
-                change *= one.u[i] + other.u[j]
-            total += change
-            if not tied:
-                other.total[j] -= m * change
-        return total
-
-    cdef double weighted_strip(
-        self, Side* one, Py_ssize_t i, Side* other, Py_ssize_t start, Py_ssize_t n,
-        double decay, double m,
-    ) noexcept nogil:
-        """Add a row's pairs with a strip of worse ones, each with its weight."""
-        cdef double total = 0.0, weight, r, inverse = decay / one.e[i]
-        cdef double[STRIP] costs
-        cdef Py_ssize_t j
-        for j in range(n):
-            r = inverse * other.e[start + j]
-            costs[j] = 1.0 + r
-            weight = one.u[i] + other.u[start + j]
-            r = weight * (r / (1.0 + r))
-            other.total[start + j] += m * r
-            total += r
-        take_logs(costs, n)
-        for j in range(n):
-            self.sums.value += m * ((one.u[i] + other.u[start + j]) * costs[j])
-        return total
 
     cdef void finish(self, Side* side, double sign) noexcept nogil:
         """Add the sums of a side's boxes and rows to the list's result."""

@@ -5,15 +5,30 @@ Clenshaw's, b_k = a_k + 2 t b_{k+1} - b_{k+2}. See doc/math/losses.md, section "
 boxes".
 """
 
-from skrank._kernels._pair_models cimport Kind, Model
+from skrank._kernels._pair_models cimport Model
 from skrank._kernels._products cimport STRIP
 
 cdef enum:
     N_TERMS = 20  # of the series in one score
 
 
-cdef object series(
-    const Model* model, Kind kind, bint tied, Py_ssize_t first, Py_ssize_t last
+cdef struct Tables:  # a matrix for each offset of two boxes, from ``first`` on
+    Py_ssize_t first, last
+    double lowest, highest  # offsets at which a pair is no line nor 0
+    const double* rows  # of the slope or the curvature
+    const double* columns  # the same, transposed
+    const double* costs  # of the cost, transposed
+    const double* shares  # of the share, transposed
+
+
+cdef Tables tables_of(
+    const Model* model,
+    bint tied,
+    bint curved,
+    double span,
+    double below,
+    double above,
+    list arrays,
 )
 
 

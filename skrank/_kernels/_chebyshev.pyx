@@ -14,7 +14,18 @@ import numpy as np
 
 from libc.math cimport exp
 
-from skrank._kernels._pair_models cimport Kind, Model, of_pair
+from skrank._kernels._pair_models cimport (
+    COST,
+    CURVATURE,
+    SHARE,
+    SLOPE,
+    Kind,
+    Model,
+    of_pair,
+    reach,
+)
+
+kept = {}  # the tables of RankNet, which has no parameter
 
 
 cdef object series(
@@ -35,6 +46,53 @@ cdef object series(
                     model, kind, tied, middle * nodes[i] / nodes[j]
                 )
     return np.ascontiguousarray(TRANSFORM @ values_array @ TRANSFORM.T)
+
+
+cdef Tables tables_of(
+    const Model* model, bint tied, bint curved, double span, double below, double above,
+    list arrays,
+):
+    """Return the matrices of all offsets of boxes that meet, held by ``arrays``.
+
+    Those of a model with a parameter are made anew for each: of boxes nearer than
+    ``below`` and ``above`` alone, since series take the others.
+    """
+    cdef Tables tables
+    cdef Py_ssize_t furthest = <Py_ssize_t> min(0.5 * span + 2.0, 1e6)
+    cdef double[:, :, ::1] matrix
+    tables.rows = tables.columns = tables.costs = tables.shares = NULL
+    tables.first, tables.last = -reach(model, tied, False), reach(model, tied, True)
+    tables.lowest, tables.highest = tables.first, tables.last
+    simple = model.tie < 0.0
+    if not simple:
+        tables.first = -min(furthest, <Py_ssize_t> below - 1)
+        tables.last = min(furthest, <Py_ssize_t> above - 1)
+    if simple and curved in kept:
+        found = kept[curved]
+    else:
+        found = []
+        kinds = [CURVATURE] if curved else [SLOPE, COST, SHARE]
+        if simple and not curved:
+            kinds.remove(SHARE)
+        for kind in kinds:
+            terms = series(model, kind, tied, tables.first, tables.last)
+            if kind == SLOPE or kind == CURVATURE:
+                found.append(terms)
+            found.append(np.ascontiguousarray(terms.swapaxes(1, 2)))
+        if simple:
+            kept[curved] = found
+    arrays += found
+    matrix = found[0]
+    tables.rows = &matrix[0, 0, 0]
+    matrix = found[1]
+    tables.columns = &matrix[0, 0, 0]
+    if len(found) > 2:
+        matrix = found[2]
+        tables.costs = &matrix[0, 0, 0]
+    if len(found) > 3:
+        matrix = found[3]
+        tables.shares = &matrix[0, 0, 0]
+    return tables
 
 
 cdef object transform_matrix():

@@ -6,8 +6,6 @@ log(r + 1/r + t).
 
 from libc.math cimport ceil, exp, fmax, log, log1p
 
-from skrank._kernels._products cimport STRIP, Product, rescale
-
 
 cdef struct Model:  # of a pair, as in paired_ties
     double scale  # c
@@ -59,77 +57,3 @@ cdef inline Py_ssize_t reach(const Model* model, bint tied, bint better) noexcep
         gap = -gap
     gap = (39.0 + fmax(gap, 0.0)) / model.scale
     return <Py_ssize_t> ceil(0.5 * gap) + 1 if gap < 1e6 else 500_000
-
-
-cdef inline double plain_strip(
-    const Model* model,
-    bint tied,
-    double inverse,
-    const double* e,
-    double* totals,  # of the other rows; NULL for none
-    double weight,  # of the pairs in these
-    Py_ssize_t n,
-    Product* product,
-    double* shares,
-) noexcept nogil:
-    """Add a row's pairs with a strip of others; return the sum of its slopes.
-
-    Element by element first, then sums in two lanes, as in ``paired_ties``.
-    """
-    cdef double[STRIP] slopes, factors, parts
-    cdef double k = model.win, l = model.square, t = model.tie, r, f, y
-    cdef double total_a = 0.0, total_b = 0.0, share_a = 0.0, share_b = 0.0
-    cdef double product_a, product_b
-    cdef Py_ssize_t j, stop
-    if tied:
-        for j in range(n):
-            r = inverse * e[j]
-            y = 1.0 / r
-            f = r + y + t
-            factors[j] = f
-            parts[j] = 1.0 / f
-            slopes[j] = (r - y) / f
-    elif l == 0.0:  # slopes are shares
-        inverse *= k
-        for j in range(n):
-            r = inverse * e[j]
-            f = 1.0 + r
-            factors[j] = f
-            slopes[j] = r / f
-    else:
-        for j in range(n):
-            r = inverse * e[j]
-            f = 1.0 + r * (k + l * r)
-            factors[j] = f
-            r = r / f
-            parts[j] = k * r
-            slopes[j] = r * (k + 2.0 * l * inverse * e[j])
-    if totals != NULL:
-        for j in range(n):
-            totals[j] += weight * slopes[j]
-    if n & 1:
-        slopes[n] = parts[n] = 0.0
-        factors[n] = 1.0
-    for j in range(0, n, 2):
-        total_a += slopes[j]
-        total_b += slopes[j + 1]
-    if tied or l != 0.0:
-        for j in range(0, n, 2):
-            share_a += parts[j]
-            share_b += parts[j + 1]
-    else:
-        share_a, share_b = total_a, total_b
-    j = 0
-    while j < n:
-        stop = min(j + (product.room & ~1), n)
-        if product.used + stop - j > product.room:
-            rescale(product)
-        product.used += stop - j
-        product_a = product_b = 1.0
-        while j < stop:
-            product_a *= factors[j]
-            product_b *= factors[j + 1]
-            j += 2
-        product.fraction *= product_a * product_b
-    shares[0] += share_a + share_b
-    return total_a + total_b

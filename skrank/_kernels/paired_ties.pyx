@@ -5,12 +5,12 @@ a worse row j, and two tied rows, cost
 
     win: log f,  f = 1 + k r + l r^2         tie: log f,  f = r + 1/r + t
 
-up to a constant a tie: l = 0 is Rao-Kupper's model, l = 1 and c = 1/2 Davidson's.
-Their slopes in -c (s_i - s_j) are r (k + 2 l r) / f and (r - 1/r) / f. A list's loss is
-one log of the product of its f; all terms are positive, so nothing cancels. Ratios r of
-scores far apart are made by ``_ratios``, and beyond its range go pair by pair through
-R = exp(-c |s_i - s_j|). Lists of very many pairs go by ``_boxes``, which leaves only small parts to be done pair by pair. See
-doc/math/losses.md, section "Pairs with ties".
+up to a constant a tie: l = 0 is Rao-Kupper's model, l = 1 and c = 1/2 Davidson's. Their
+slopes in -c (s_i - s_j) are r (k + 2 l r) / f and (r - 1/r) / f. A list's loss is one
+log of the product of its f; all terms are positive, so nothing cancels. Ratios r of
+scores far apart are made by ``_ratios``, and beyond its range go pair by pair through R
+= exp(-c |s_i - s_j|). Lists of very many pairs go by ``_boxes``, which leaves only
+small parts to be done pair by pair. See doc/math/losses.md, section "Pairs with ties".
 """
 
 from libc.math cimport NAN, ceil, exp, fabs, log, log1p

@@ -162,22 +162,36 @@ def test_the_derivative_in_the_tie_parameter_is_that_of_the_value(loss, a):
     assert_within(gradient, pairs.gradient(), N)
 
 
-def test_long_lists_of_usual_scores_go_by_boxes(monkeypatch):
-    """The same sums, where boxes hold many rows and moments are worth their cost."""
+@pytest.mark.parametrize("spread", [2.0, 10.0, 100.0])
+@pytest.mark.parametrize("a", [-6.0, 2.0])
+def test_long_lists_go_by_boxes_and_series(monkeypatch, spread, a):
+    """The same sums, where boxes hold many rows, and far ones go by series."""
     monkeypatch.undo()
     draw = np.random.default_rng(10)
-    y, s = draw.permutation(1500).astype(float), 2.0 * draw.normal(size=1500)
-    v, lists = draw.normal(size=1500), Lists([1500])
-    for loss, a, given in (
-        (RankNet(), 0.0, ()),
-        (Davidson(), 0.5, (np.array([0.5]),)),
+    y, s = draw.permutation(1000) / 33.0, spread * draw.normal(size=1000)
+    v, lists = draw.normal(size=1000), Lists([1000])
+    for loss, given in (
+        (RankNet(), ()),
+        (RankNet("gain"), ()),
+        (Davidson(), (np.array([a]),)),
+        (RaoKupper(), (np.array([a]),)),
     ):
-        prepared, pairs = loss.prepare(y // 2, lists), AllPairs(loss, s, y // 2, a)
+        labels = y if isinstance(loss, RankNet) else y // 10.0  # ties by boxes, too
+        prepared, pairs = loss.prepare(labels, lists), AllPairs(loss, s, labels, a)
         values, gradient = loss.value_and_gradient(s, prepared, lists, *given)[:2]
-        assert_within(values[0], pairs.value(), 1500 * 1499 / 2)
-        assert_within(gradient, pairs.gradient(), 1500)
+        assert_within(values[0], pairs.value(), 1000 * 999 / 2)
+        assert_within(gradient, pairs.gradient(), 1000)
         product = loss.hessian_product(s, prepared, lists, v, *given)
-        assert_within(product, pairs.product(v), 1500 * np.abs(v).max())
+        assert_within(product, pairs.product(v), 1000 * np.abs(v).max())
+        if given:
+            step = 1e-4
+            in_a = loss.value_and_gradient(s, prepared, lists, *given)[2][0, 0]
+            up, down = (
+                AllPairs(loss, s, labels, a + h).value()[0] for h in (step, -step)
+            )
+            # Rounding of the value over the step, and the step squared.
+            tolerance = 1e-15 * abs(up) / step + step**2 * len(s) ** 2 / 8
+            assert abs((up - down) / (2 * step) - in_a) < tolerance
 
 
 def test_a_constant_direction_gives_no_more_than_rounding():
