@@ -129,6 +129,18 @@ class Penalised:
         held = (coef == self.bounds[0]) | (coef == self.bounds[1])
         return held if self.data.constant is None else held & ~self.data.constant
 
+    def unbounded(self, direction: Floats) -> Floats:
+        """Return a direction without the parts along which weights meet a bound."""
+        if self.bounds is None:
+            return direction
+        low, high = self.bounds
+        walled = np.where(
+            direction[: len(low)] > 0, np.isfinite(high), np.isfinite(low)
+        )
+        kept = direction.copy()
+        kept[: len(low)][walled] = 0.0
+        return kept
+
     def penalty_with_kinks(self, parameters: Floats) -> float:
         """Return what the penalty on absolute values adds to the objective."""
         if self.lasso == 0.0:

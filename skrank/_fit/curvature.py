@@ -42,6 +42,7 @@ FAR = 150.0  # range of scores at which losses have become straight
 SMALL_MOVE = 0.05
 # The loss rises this much slower one way than the other: it does not rise at all.
 RECEDES = 1e-4
+WAYS = (1.0, -1.0)
 
 
 class Curvature(NamedTuple):
@@ -237,11 +238,21 @@ def _recession(
         if reach == 0:
             continue
         far = direction * (FAR / reach)
-        slopes = [
-            objective(parameters + 2.0 * way * far)[0]
-            - objective(parameters + way * far)[0]
-            for way in (1.0, -1.0)
-        ]
-        if min(slopes) < RECEDES * max(slopes):
+        slopes = [_slope_far_out(objective, parameters, way * far) for way in WAYS]
+        if whole.bounds is not None:
+            # Between bounds it may fall for ever only along what meets none.
+            inside = [whole.unbounded(way * far) for way in WAYS]
+            inside = [one for one in inside if score_range(whole, one[:p]) > 0]
+            within = [_slope_far_out(objective, parameters, one) for one in inside]
+            if within and min(within) < RECEDES * max(slopes):
+                return inside[int(np.argmin(within))]
+        elif min(slopes) < RECEDES * max(slopes):
             return direction.copy()
     return None
+
+
+def _slope_far_out(
+    objective: LinearObjective | _Held, parameters: Floats, far: Floats
+) -> float:
+    """Return how the objective changes along a direction, far from the parameters."""
+    return objective(parameters + 2.0 * far)[0] - objective(parameters + far)[0]

@@ -112,7 +112,10 @@ def warn_if_stuck(name: str, objective: LinearObjective, solution: Solution) -> 
     if solution.value <= start + LAST_DIGITS * abs(start):
         if ratio < LARGE_RATIO:
             return
-        gradient = objective(solution.parameters)[1][: objective.n_features]
+        gradient = objective(solution.parameters)[1]
+        if not objective.is_smooth:
+            gradient = objective.terms().subgradient(solution.parameters, gradient)
+        gradient = gradient[: objective.n_features]
         # What the objective still falls, at first, if scores change by 1.
         falls = np.abs(gradient[known]) / ranges[known]
         if np.max(falls) < FALLS * abs(start):
@@ -130,7 +133,10 @@ def is_separated(objective: LinearObjective, solution: Solution) -> bool:
     """Tell whether all pairs are in order, and larger weights are better still."""
     p = objective.n_features
     coef, extra = solution.parameters[:p], solution.parameters[p:]
-    value, gradient = objective(np.concatenate((2.0 * coef, extra)))
+    growth = objective.unbounded(coef)
+    if not growth.any():
+        return False
+    value, gradient = objective(np.concatenate((coef + growth, extra)))
     # Some losses end at finite weights: there the value rises or the slope is 0.
     rises = value > solution.value + 1e-12 * abs(solution.value)
     if rises or not gradient.any():
@@ -138,7 +144,7 @@ def is_separated(objective: LinearObjective, solution: Solution) -> bool:
     lists, y = objective.data.lists, objective.data.y
     if not np.any(lists.max(y) > lists.min(y)):
         return False
-    return all_in_order(objective, coef)
+    return all_in_order(objective, growth)
 
 
 @singledispatch

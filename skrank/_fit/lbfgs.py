@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,45 +10,12 @@ from skrank._data.lists import Floats
 from skrank._fit.gram import Gram
 from skrank._fit.objective import LinearObjective
 from skrank._fit.search import LAST_DIGITS, Point, Search, not_finite
+from skrank._fit.solution import Solution
 
 __all__ = ["LAST_DIGITS", "Point", "Solution", "minimize_lbfgs"]
 # Share of the decrease that is far below the digits of the objective: where a search is
 # stuck so near, there is nothing to warn of, whatever tol asks for.
 NOTHING_LEFT = 1e-20
-
-
-class Solution(NamedTuple):
-    """What a solver found, and what it took.
-
-    Attributes
-    ----------
-    parameters : ndarray of shape (n_parameters,)
-        Weights, then the loss's own parameters.
-    value : float
-        The objective there.
-    n_iter : int
-        Number of iterations.
-    problem : str or None
-        Why the solver stopped early, for the ranker to warn of.
-    gap : float
-        Estimate of how far the value is above the least possible.
-    n_evaluations, n_whitenings : int
-        Number of evaluations of the objective, and of Gram matrices made beside them.
-    sums : Gram or None
-        The last of these.
-    value_at_zero : float
-        The objective at zero weights.
-    """
-
-    parameters: Floats
-    value: float
-    n_iter: int
-    problem: str | None = None
-    gap: float = np.nan
-    n_evaluations: int = 0
-    n_whitenings: int = 0
-    sums: Gram | None = None
-    value_at_zero: float = np.nan
 
 
 def minimize_lbfgs(

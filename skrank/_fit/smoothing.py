@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from skrank._data.lists import Floats
-from skrank._fit.lbfgs import LAST_DIGITS, Point, Solution, minimize_lbfgs
+from skrank._fit.minimizing import minimize_smooth
 from skrank._fit.objective import LinearObjective
-from skrank._fit.search import EVALUATIONS_AN_ITERATION
+from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS, Point
+from skrank._fit.solution import Solution
 
 WIDTHS = 4.0 ** -np.arange(16)
 GAP = 1e-4  # share of the objective that it may be above the least possible
@@ -65,7 +66,7 @@ def minimize_by_smoothing(
     width = next(widths)
     while True:
         smooth = _smooth(objective, width)
-        below = minimize_lbfgs(
+        below = minimize_smooth(
             smooth,
             start,
             tol=tol,
@@ -81,7 +82,7 @@ def minimize_by_smoothing(
         left -= below.n_iter
         n_evaluations += below.n_evaluations + 1
         n_whitenings += below.n_whitenings
-        value = objective(start)[0]
+        value = _value(objective, start)
         above = value - below.value
         if left < 1 or n_evaluations + near.n_evaluations >= budget:
             break
@@ -93,7 +94,7 @@ def minimize_by_smoothing(
             break
         else:  # an estimate from a Gram matrix of other widths may be too small
             sums = None
-    rest = near.rest(smooth(start)[1], below.gap)
+    rest = near.rest(_subgradient(smooth, start), below.gap)
     gap = above + (rest if np.isfinite(rest) else 0.0)
     problem = None if np.isfinite(rest) else below.problem
     # If the user's own ftol stopped the fit, do not warn: it is as close as they asked.
@@ -111,6 +112,19 @@ def _smooth(objective: LinearObjective, width: float) -> LinearObjective:
     loss = objective.loss.smoothed(width)
     assert loss is not None
     return objective.with_loss(loss)
+
+
+def _value(objective: LinearObjective, parameters: Floats) -> float:
+    """Return the whole objective somewhere."""
+    return objective(parameters)[0] + objective.penalty_with_kinks(parameters)
+
+
+def _subgradient(objective: LinearObjective, parameters: Floats) -> Floats:
+    """Return the gradient, or the least subgradient within bounds."""
+    gradient = objective(parameters)[1]
+    if objective.is_smooth:
+        return gradient
+    return objective.terms().subgradient(parameters, gradient)
 
 
 def _problem(stopped: str, width: float, value: float, gap: float) -> str:
@@ -146,7 +160,7 @@ class _NearEnough:
         if not rest <= self.kinks:
             return False
         self.n_evaluations += 1
-        above = self.objective(point.parameters)[0]
+        above = _value(self.objective, point.parameters)
         allowed = max(self.share * above, self.floor)
         self.kinks = max(above - point.value, 0.5 * allowed)
         return rest <= self.kinks

@@ -24,7 +24,7 @@ from skrank._fit.diagnostics import (
     warn_of_solution,
 )
 from skrank._fit.features import constant_features
-from skrank._fit.lbfgs import minimize_lbfgs
+from skrank._fit.minimizing import minimize_smooth
 from skrank._fit.objective import LinearObjective
 from skrank._fit.penalty import penalty_by_rule
 from skrank._fit.progress import CallbackSupportMixin, reports_progress
@@ -278,11 +278,9 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         return solution._replace(problem=f"{solution.problem} {reason}")
 
     def _minimize(self, objective, start):
-        """Return the optimum that L-BFGS finds from a start."""
-        if not objective.is_smooth:
-            raise NotImplementedError("l1_ratio, positive and bounds have no solver.")
+        """Return the optimum that the solver finds from a start."""
         has_kinks = objective.loss.smoothed(1.0) is not None
-        minimize = minimize_by_smoothing if has_kinks else minimize_lbfgs
+        minimize = minimize_by_smoothing if has_kinks else minimize_smooth
         return minimize(
             objective,
             start,

@@ -21,15 +21,19 @@ from skrank._data.groups import find_groups, takes_groups
 from skrank._data.parameters import checks_parameters
 from skrank._data.rollback import keeps_old_state
 from skrank._data.warnings import warn
+from skrank._fit.bounds import read_bounds
 from skrank._fit.data import FitData, check_data
 from skrank._fit.features import constant_features
-from skrank._fit.path import solve_path
+from skrank._fit.objective import LinearObjective
+from skrank._fit.path import largest_alpha, solve_path
 from skrank.base import RankerMixin
 from skrank.linear_model import ListMLERanker
 from skrank.linear_model._base import BaseLinearRanker
 from skrank.metrics import LogLikelihoodScorer, RankingScorer, make_ranking_scorer
 from skrank.model_selection._compare_rankers import whole_folds
 from skrank.model_selection._comparison import Fold, Ranked
+
+SMALLEST = 1e-3  # penalty of a path, as a share of the largest
 
 
 class RankerCV(RankerMixin, BaseEstimator):
@@ -45,8 +49,10 @@ class RankerCV(RankerMixin, BaseEstimator):
     ranker : linear ranker, default=None
         The ranker, whose own ``alpha`` does not count; None means ``ListMLERanker()``.
     alphas : int or array-like of shape (n_alphas,), default=10
-        Penalties to try, at least 0. A number means as many from 1e-4 to 10, at equal
-        ratios.
+        Penalties to try, at least 0. A number means as many at equal ratios: from 1e-4
+        to 10 or, where the ranker's ``l1_ratio`` is above 0, from 1e-3 of the largest
+        to the largest, the least penalty that leaves all weights of a fit to all data
+        at 0.
     cv : int, splitter or iterable of (train, test), default=5
         Folds; a number means ``QueryKFold(cv)``. No list may be cut.
     scoring : str or callable, default="ndcg@10"
@@ -176,14 +182,18 @@ class RankerCV(RankerMixin, BaseEstimator):
         ConvergenceWarning
             If fits stopped early.
         """
-        alphas = _penalties(self.alphas)
         ranker = ListMLERanker() if self.ranker is None else self.ranker
+        ranker = clone(ranker).set_params(alpha=0.0)  # its own does not count
+        ranker._validate_params()
+        ranker._check_settings()
         name = f"{type(self).__name__}.fit"
         labels = find_groups(y, groups, name)
         data = check_data(
             self, X, y, groups, sample_weight, offset=offset, method="fit", reset=True
         )
         assert data.grouping is not None
+        ranker.set_params(bounds=self._numbered_bounds(ranker, data.X.shape[1]))
+        alphas = _penalties(self.alphas, ranker, data)
         rows = Ranked(data.X, data.scatter(data.y), np.asarray(labels))
         folds = whole_folds(self.cv, rows, name)
         scorer = _scorer(self.scoring)
@@ -210,7 +220,8 @@ class RankerCV(RankerMixin, BaseEstimator):
         self.cv_results_ = _results(alphas, np.array([scores for _, scores in paths]))
         self.alpha_ = float(alphas[self._chosen()])
         _warn_of_problems(name, solutions)
-        self.ranker_ = clone(ranker).set_params(alpha=self.alpha_)
+        given = ListMLERanker() if self.ranker is None else self.ranker
+        self.ranker_ = clone(given).set_params(alpha=self.alpha_)
         self.ranker_.fit(X, y, groups, sample_weight=sample_weight, offset=offset)
         return self
 
@@ -273,6 +284,11 @@ class RankerCV(RankerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.ranker_.coef_
 
+    def _numbered_bounds(self, ranker: BaseLinearRanker, n_features: int) -> Any:
+        """Return bounds by number of the feature: folds do not know names."""
+        names = getattr(self, "feature_names_in_", None)
+        return read_bounds(ranker.bounds, ranker.positive, n_features, names)
+
     def _chosen(self) -> int:
         """Return the place of the chosen penalty in ``alphas_``, largest first."""
         means = self.cv_results_["mean_test_score"]
@@ -289,11 +305,14 @@ class RankerCV(RankerMixin, BaseEstimator):
         return int(np.argmax(means >= least))
 
 
-def _penalties(alphas: Any) -> np.ndarray:
+def _penalties(alphas: Any, ranker: BaseLinearRanker, data: FitData) -> np.ndarray:
     """Return the penalties to try, largest first, each once."""
     if isinstance(alphas, int | np.integer):
         if alphas < 1:
             raise ValueError(f"alphas must be at least one, got {alphas}.")
+        largest = _largest_alpha(ranker, data) if ranker.l1_ratio > 0 else 0.0
+        if largest > 0.0:
+            return largest * np.logspace(0, np.log10(SMALLEST), int(alphas))
         return np.logspace(1, -4, int(alphas))
     values = np.asarray(alphas, dtype=np.float64)
     if values.ndim != 1 or len(values) == 0:
@@ -323,14 +342,9 @@ def _fold_path(
     """Return the solutions of a fold for all penalties, and their scores."""
     assert data.grouping is not None
     number = data.grouping.scatter(data.lists.expand(np.arange(len(data.lists))))
-    part = data.part(np.unique(number[fold.train_rows])).gathered()
-    part = replace(part, constant=constant_features(part.X, part.lists, part.rows))
-    model = clone(ranker)
-    model._check_settings()
-    model.alpha_ = float(alphas[0])
-    loss = model._loss()
-    part = replace(part, y=loss.check_labels(part.y, part.lists))
-    objective = model._objective(part, loss)
+    model, objective = _prepared(
+        ranker, data.part(np.unique(number[fold.train_rows])), float(alphas[0])
+    )
     with objective.running():
         solutions = solve_path(objective, alphas.tolist(), model._solve)
     assert fold.test_rows is not None
@@ -348,6 +362,26 @@ def _fold_path(
         model._store(objective, solution)
         scores.append(float(scorer(model, test.X, test.y, **options)))
     return solutions, scores
+
+
+def _prepared(
+    ranker: BaseLinearRanker, data: FitData, alpha: float
+) -> tuple[BaseLinearRanker, LinearObjective]:
+    """Return a ranker and what it minimises on some data."""
+    data = data.gathered()
+    data = replace(data, constant=constant_features(data.X, data.lists, data.rows))
+    model = clone(ranker)
+    model.alpha_ = alpha
+    loss = model._loss()
+    data = replace(data, y=loss.check_labels(data.y, data.lists))
+    return model, model._objective(data, loss)
+
+
+def _largest_alpha(ranker: BaseLinearRanker, data: FitData) -> float:
+    """Return the least penalty that leaves all weights at 0 on all data."""
+    model, objective = _prepared(ranker, data, 0.0)
+    with objective.running():
+        return largest_alpha(objective, model._solve)
 
 
 def _takes_weights(scorer: Any) -> bool:

@@ -184,6 +184,16 @@ CALLS = {
         "coef": np.ones(3),
         "scores": np.zeros(5),
     },
+    "descent.descend": {
+        "matrix": np.eye(3),
+        "slope": np.ones(3),
+        "point": np.zeros(3),
+        "l1": np.zeros(3),
+        "low": np.full(3, -1.0),
+        "high": np.ones(3),
+        "n_sweeps": 2,
+        "share": 0.0,
+    },
 }
 # Arrays whose length is free: the number of ranks that count, of subsets' sizes beyond
 # those that occur, and of lines to read.

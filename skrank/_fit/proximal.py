@@ -1,0 +1,363 @@
+"""Minimise an objective with kinks and bounds of weights, by proximal Newton steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from skrank._data.lists import Floats
+from skrank._fit.gram import Gram, weighted_gram
+from skrank._fit.objective import LinearObjective
+from skrank._fit.progress import iteration_done
+from skrank._fit.quadratic import Quadratic
+from skrank._fit.search import (
+    EVALUATIONS_AN_ITERATION,
+    LAST_DIGITS,
+    Point,
+    not_finite,
+)
+from skrank._fit.solution import Solution
+
+MOST_GRAMS = 6  # matrices of a fit: later ones tell little that steps did not
+PATIENCE = 8  # evaluations before the next, twice as many each time from the second on
+DECADES = 3.0  # of the gap that must be left for a matrix to pay
+SUFFICIENT = 1e-4  # share of the promised fall that a step must bring
+HALVINGS = 40  # of a step, until no fall is to be had
+SHORTEST, LONGEST = 0.1, 0.5  # what is left of a step that was too long
+
+
+class ProximalSearch:
+    """One minimisation by proximal Newton steps: where it is, and why it ended.
+
+    Values are those of the whole objective, the penalty on absolute values included;
+    gradients are those of the smooth part. ``reason`` is as in
+    :class:`~skrank._fit.search.Search`.
+    """
+
+    def __init__(
+        self,
+        objective: LinearObjective,
+        start: Floats,
+        tol: float,
+        ftol: float,
+        max_iter: int,
+        verbose: int,
+        name: str,
+        enough: Callable[[Point, float], bool] | None,
+        max_evaluations: int,
+    ) -> None:
+        self.objective, self.terms = objective, objective.terms()
+        self.start = self.terms.nearest(start)
+        self.tol, self.ftol, self.max_iter = tol, ftol, max_iter
+        self.verbose, self.name, self.enough = verbose, name, enough
+        self.max_evaluations = max_evaluations
+        self.n_iter = self.n_evaluations = self.n_grams = 0
+        self.n_before = 0
+        self.reason: str | None = None
+        self.sums: Gram | None = None
+        self.model: Quadratic
+
+    def begin(self, sums: Gram | None) -> None:
+        """Evaluate at zero weights and at the start; take a model of the curvature."""
+        shared = self.objective.shared
+        zero = self.objective.start
+        if "zero" not in shared:
+            shared["zero"] = self.evaluate(zero)
+        self.zero = shared["zero"]
+        p = self.objective.n_features
+        largest = np.max(np.abs(self.zero.gradient[:p]), initial=0.0)
+        if largest == 0.0:  # where extra parameters alone tell anything
+            largest = np.max(np.abs(self.zero.gradient), initial=0.0)
+        if not np.isfinite(self.zero.value + largest):
+            raise ValueError(not_finite(self.name, "at zero weights"))
+        self.unit = float(largest) or 1.0
+        if self.verbose > 0:
+            value = self.zero.value
+            print(f"[{self.name}] zero weights: objective {value:.9g}")
+        if np.array_equal(self.start, zero):
+            self.at = self.zero
+        else:
+            self.at = self.known_start() or self.evaluate(self.start)
+        self.highest = max(self.zero.value, self.at.value)
+        if not np.isfinite(self.at.value):
+            raise ValueError(not_finite(self.name, "where the fit starts"))
+        known = shared.get("model")
+        if sums is None and known is not None:
+            self.model = known.with_ridge(self.objective.ridge, p)
+        else:
+            self.make_model(sums or shared.get("sums"))
+        self.look_ahead()
+
+    def known_start(self) -> Point | None:
+        """Return the objective at the start, if a fit with another penalty ended there.
+
+        Only its penalty differs.
+        """
+        last, ridge = self.objective.shared.get("last", (None, 0.0))
+        if last is None or not np.array_equal(last.parameters, self.start):
+            return None
+        coef = self.start[: self.objective.n_features]
+        pull = (self.objective.ridge - ridge) * coef
+        gradient = last.gradient.copy()
+        gradient[: len(coef)] += pull
+        smooth = last.value + 0.5 * float(pull @ coef)
+        return Point(self.start, smooth + self.terms.value(self.start), gradient)
+
+    def evaluate(self, parameters: Floats) -> Point:
+        """Return the whole objective somewhere."""
+        self.n_evaluations += 1
+        value, gradient = self.objective(parameters)
+        return Point(parameters, value + self.terms.value(parameters), gradient)
+
+    def make_model(self, sums: Gram | None = None) -> None:
+        """Take the model from the curvature here, or from sums that are known."""
+        if sums is None:
+            self.n_grams += 1
+            with np.errstate(over="ignore", invalid="ignore"):
+                sums = weighted_gram(self.objective, self.at.parameters)
+            self.objective.shared["sums"] = sums
+        self.sums = sums
+        model = Quadratic.from_sums(sums, self.objective.ridge, self.at.gradient)
+        if model is None:
+            raise ValueError(not_finite(self.name, "in its second derivatives"))
+        self.model = model
+        self.n_before = self.n_evaluations
+
+    def look_ahead(self) -> None:
+        """Find the next step and what it promises."""
+        at = self.at
+        self.slope = self.terms.subgradient(at.parameters, at.gradient)
+        target = self.model.least(at.parameters, at.gradient, self.terms)
+        self.target, self.step = target, target - at.parameters
+        # Penalties of each parameter first: their sums would cancel.
+        self.kinks = float(self.terms.l1 @ (np.abs(target) - np.abs(at.parameters)))
+        self.promise = float(at.gradient @ self.step) + self.kinks
+        self.gap = max(-self.promise - self.model.change(self.step), 0.0)
+
+    def residual(self) -> float:
+        """Return the largest entry of the least subgradient, in units of that at 0."""
+        return float(np.max(np.abs(self.slope), initial=0.0)) / self.unit
+
+    def decrease(self) -> float:
+        """Return how far the objective has come down."""
+        return max(self.highest - self.at.value, 0.0)
+
+    def is_done(self) -> bool:
+        """Tell whether ``tol`` is met, by the subgradient and by the model."""
+        if self.residual() > self.tol:
+            return False
+        rounding = LAST_DIGITS * abs(self.at.value) * self.tol
+        return self.gap <= max(self.tol**2 * self.decrease(), rounding * self.tol)
+
+    def run(self) -> None:
+        """Step until done."""
+        if self.is_done():
+            self.reason = "converged"
+        while self.reason is None:
+            before = self.at
+            if not self.move():
+                if self.n_evaluations > self.n_before and self.n_grams < MOST_GRAMS:
+                    self.make_model()
+                    self.look_ahead()
+                    self.n_before = self.n_evaluations  # once at one point
+                    if self.move():
+                        self.after_step(before)
+                        continue
+                self.reason = "stuck"
+                return
+            self.after_step(before)
+
+    def move(self) -> bool:
+        """Take the step, shortened until it brings enough of what it promises."""
+        at, length = self.at, 1.0
+        if not self.promise < 0.0:
+            return False
+        for _ in range(HALVINGS):
+            parameters = at.parameters + length * self.step
+            if length == 1.0:  # exactly at kinks and bounds
+                parameters = self.target
+            point = self.evaluate(parameters)
+            change = self.change_to(point, parameters - at.parameters, length)
+            if change <= SUFFICIENT * length * self.promise:
+                self.model.learn(
+                    parameters - at.parameters, point.gradient - at.gradient
+                )
+                self.at = point
+                return True
+            if self.n_evaluations >= self.max_evaluations:
+                return False
+            # Where a parabola through value, slope and this value is least.
+            left = change - length * self.promise
+            share = -0.5 * length * self.promise / left if left > 0 else SHORTEST
+            share = share if np.isfinite(share) else SHORTEST
+            length *= min(max(share, SHORTEST), LONGEST)
+        return False
+
+    def change_to(self, point: Point, step: Floats, length: float) -> float:
+        """Return the change of the objective, by gradients where values have no digits.
+
+        By the trapezoid, to third order.
+        """
+        at = self.at
+        change = point.value - at.value
+        if not np.isfinite(change):
+            return np.inf
+        if abs(self.promise) * length > LAST_DIGITS * abs(at.value):
+            return change
+        smooth = 0.5 * float((at.gradient + point.gradient) @ step)
+        kinks = float(
+            self.terms.l1 @ (np.abs(point.parameters) - np.abs(at.parameters))
+        )
+        return smooth + kinks
+
+    def after_step(self, before: Point) -> None:
+        """Look at where the step led; stop where the search should."""
+        self.n_iter += 1
+        iteration_done()
+        if self.verbose > 0 and self.n_iter % self.verbose == 0:
+            value = self.at.value
+            print(f"[{self.name}] iteration {self.n_iter}: objective {value:.9g}")
+        self.look_ahead()
+        if self.is_done():
+            self.reason = "converged"
+        elif self.enough is not None and self.enough(
+            self.at._replace(gradient=self.slope), self.gap
+        ):
+            self.reason = "enough"
+        elif self.n_iter >= self.max_iter or self.n_evaluations >= self.max_evaluations:
+            self.reason = "limit"
+        elif (
+            self.ftol > LAST_DIGITS
+            and before.value - self.at.value <= self.ftol * self.decrease()
+        ):
+            self.reason = "ftol"
+        elif self.new_model_pays():
+            self.make_model()
+            self.look_ahead()
+
+    def new_model_pays(self) -> bool:
+        """Tell whether the search has come far from its matrix, and has far to go."""
+        patience = PATIENCE * 2 ** max(self.n_grams - 1, 0)
+        if (
+            self.n_grams >= MOST_GRAMS
+            or self.n_evaluations - self.n_before < patience
+            or not self.tol > 0.0
+        ):
+            return False
+        asked = self.tol**2 * self.decrease()
+        return bool(self.gap > 10.0**DECADES * asked)
+
+
+def minimize_proximal(
+    objective: LinearObjective,
+    start: Floats,
+    *,
+    tol: float,
+    ftol: float,
+    max_iter: int,
+    verbose: int = 0,
+    name: str = "skrank",
+    enough: Callable[[Point, float], bool] | None = None,
+    max_evaluations: int | None = None,
+    sums: Gram | None = None,
+) -> Solution:
+    r"""Minimise an objective with a penalty on absolute values or bounds.
+
+    Each step goes to the minimum of a quadratic model of the smooth part plus the
+    penalty within the bounds, or on the way there as far as the objective falls. The
+    model begins with the weighted Gram matrix and learns from the gradients that steps
+    meet. The fit ends where both hold: the least subgradient within the bounds is at
+    most ``tol`` times the largest entry of the gradient at zero weights, in each entry;
+    and what the model promises is at most ``tol**2`` times the decrease so far, which
+    tells of features of small scale beside large ones.
+
+    Parameters
+    ----------
+    objective, start, tol, ftol, max_iter, verbose, name, enough, max_evaluations, sums
+        As in :func:`~skrank._fit.lbfgs.minimize_lbfgs`; ``tol`` also as above.
+
+    Returns
+    -------
+    solution : Solution
+        What was found; its value is that of the whole objective.
+
+    Raises
+    ------
+    ValueError
+        If the objective is not finite at zero weights, where the solver starts or
+        where it ends.
+    """
+    if max_evaluations is None:
+        max_evaluations = EVALUATIONS_AN_ITERATION * int(max_iter)
+    search = ProximalSearch(
+        objective,
+        start,
+        tol,
+        ftol,
+        int(max_iter),
+        verbose,
+        name,
+        enough,
+        max_evaluations,
+    )
+    search.begin(sums)
+    search.run()
+    at = search.at
+    smooth = at._replace(value=at.value - search.terms.value(at.parameters))
+    objective.shared["last"] = smooth, objective.ridge
+    objective.shared["model"] = search.model
+    return _solution(search)
+
+
+def _solution(search: ProximalSearch) -> Solution:
+    """Return where the search ended, and what went wrong."""
+    at = search.at
+    if search.verbose > 0:
+        print(
+            f"[{search.name}] stopped after {search.n_iter} iterations: objective "
+            f"{at.value:.9g}, by estimate {search.gap:.2g} above the least"
+        )
+    if not np.isfinite(at.value + np.sum(at.parameters + at.gradient)):
+        raise ValueError(not_finite(search.name, f"after {search.n_iter} iterations"))
+    problem = None
+    if search.reason == "limit" or (
+        search.reason == "stuck" and not _is_rounding(search)
+    ):
+        problem = _problem(search)
+    return Solution(
+        at.parameters,
+        at.value,
+        search.n_iter,
+        problem,
+        search.gap,
+        search.n_evaluations,
+        search.n_grams,
+        search.sums,
+        search.highest,
+    )
+
+
+def _problem(search: ProximalSearch) -> str:
+    """Say that the solver stopped early, and what to do."""
+    if search.reason == "limit":
+        why = "it reached max_iter"
+        advice = "Raise max_iter, scale X, or raise alpha."
+    else:
+        why = "no step lowers the objective"
+        advice = "Scale X, raise alpha, or raise tol."
+    decrease = search.decrease()
+    share = search.gap / decrease if decrease > 0 else search.gap
+    return (
+        f"{search.name} stopped before it converged, after {search.n_iter} iterations "
+        f"({why}). The least subgradient is {search.residual():.2g} of the largest "
+        f"entry of the gradient at zero weights; tol={search.tol:.2g} asks for so "
+        f"much. By estimate the objective is {share:.2g} of its decrease above the "
+        f"least possible; tol asks for {search.tol**2:.2g}. {advice}"
+    )
+
+
+def _is_rounding(search: ProximalSearch) -> bool:
+    """Tell whether rounding is all that is left of the subgradient."""
+    rounding = search.objective.rounding(search.at.parameters)
+    return bool(np.all(np.abs(search.slope) <= rounding))

@@ -1,0 +1,194 @@
+"""Minimise with kinks or bounds where features are too many for a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import Bounds, OptimizeResult, minimize
+
+from skrank._data.lists import Floats
+from skrank._fit.gram import Gram
+from skrank._fit.objective import LinearObjective
+from skrank._fit.progress import iteration_done
+from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS, Point, not_finite
+from skrank._fit.solution import Solution
+from skrank._fit.whitening import units_of_spread
+
+PAST = 20  # steps that L-BFGS-B remembers
+
+
+def minimize_split(
+    objective: LinearObjective,
+    start: Floats,
+    *,
+    tol: float,
+    ftol: float,
+    max_iter: int,
+    verbose: int = 0,
+    name: str = "skrank",
+    enough: Callable[[Point, float], bool] | None = None,
+    max_evaluations: int | None = None,
+    sums: Gram | None = None,
+) -> Solution:
+    r"""Minimise by L-BFGS-B over :math:`w = u - v` with :math:`u, v \ge 0`.
+
+    Without a penalty on absolute values, over w itself. Each feature has a unit of its
+    own. Needs no matrix, and some ten times the evaluations of a proximal fit.
+
+    Parameters and solution are those of
+    :func:`~skrank._fit.proximal.minimize_proximal`; ``tol`` asks for the subgradient
+    alone, and ``sums`` are not used.
+    """
+    search = _Split(objective, start, tol, int(max_iter), verbose, name, enough)
+    if max_evaluations is None:
+        max_evaluations = EVALUATIONS_AN_ITERATION * int(max_iter)
+    search.run(max_evaluations, ftol)
+    at = search.at
+    smooth = at._replace(value=at.value - search.terms.value(at.parameters))
+    objective.shared["last"] = smooth, objective.ridge
+    residual, problem = search.residual(at), None
+    rounding = objective.rounding(at.parameters) if residual > tol else None
+    if (
+        rounding is not None
+        and not search.is_done
+        and np.any(np.abs(search.slope(at)) > rounding)
+    ):
+        why = "it reached max_iter" if search.n_iter >= max_iter else "no step helps"
+        problem = (
+            f"{name} stopped before it converged, after {search.n_iter} iterations "
+            f"({why}). The least subgradient is {residual:.2g} of the largest entry of "
+            f"the gradient at zero weights; tol={tol:.2g} asks for so much. Raise "
+            "max_iter, scale X, or raise alpha or tol."
+        )
+    return Solution(
+        at.parameters,
+        at.value,
+        search.n_iter,
+        problem,
+        np.inf,
+        search.n_evaluations,
+        0,
+        None,
+        search.highest,
+    )
+
+
+class _Split:
+    """One minimisation: where it is, and what it has cost."""
+
+    def __init__(
+        self,
+        objective: LinearObjective,
+        start: Floats,
+        tol: float,
+        max_iter: int,
+        verbose: int,
+        name: str,
+        enough: Callable[[Point, float], bool] | None,
+    ) -> None:
+        self.objective, self.terms = objective, objective.terms()
+        self.tol, self.max_iter, self.enough = tol, max_iter, enough
+        self.verbose, self.name = verbose, name
+        self.n_iter = self.n_evaluations = 0
+        self.is_done = False
+        if "zero" not in objective.shared:
+            objective.shared["zero"] = self.evaluate(objective.start)
+        self.zero = objective.shared["zero"]
+        start = self.terms.nearest(start)
+        same = np.array_equal(start, objective.start)
+        self.at = self.seen = self.zero if same else self.evaluate(start)
+        slopes = np.abs(self.zero.gradient[: objective.n_features])
+        self.unit = float(np.max(slopes, initial=0.0)) or 1.0
+        self.highest = max(self.zero.value, self.at.value)
+        if not np.isfinite(self.zero.value + self.at.value + self.unit):
+            raise ValueError(not_finite(name, "at zero weights"))
+        self.both = bool(self.terms.l1.any())
+
+    def evaluate(self, parameters: Floats) -> Point:
+        """Return the whole objective somewhere."""
+        self.n_evaluations += 1
+        value, gradient = self.objective(parameters)
+        point = Point(parameters, value + self.terms.value(parameters), gradient)
+        self.seen = point
+        return point
+
+    def slope(self, point: Point) -> Floats:
+        """Return the least subgradient."""
+        return self.terms.subgradient(point.parameters, point.gradient)
+
+    def residual(self, point: Point) -> float:
+        """Return its largest entry, in units of the gradient at zero weights."""
+        return float(np.max(np.abs(self.slope(point)), initial=0.0)) / self.unit
+
+    def run(self, max_evaluations: int, ftol: float) -> None:
+        """Run L-BFGS-B until the subgradient is small enough."""
+        if self.residual(self.at) <= self.tol:
+            self.is_done = True
+            return
+        units = units_of_spread(self.objective, self.zero.gradient).units
+        terms, n = self.terms, len(units)
+        x = self.at.parameters
+        first, low, high = x, terms.low, terms.high
+        if self.both:
+            first = np.append(np.maximum(x, 0.0), np.maximum(-x, 0.0))
+            low, high = (
+                np.append(np.maximum(terms.low, 0.0), np.maximum(-terms.high, 0.0)),
+                np.append(np.maximum(terms.high, 0.0), np.maximum(-terms.low, 0.0)),
+            )
+            units = np.tile(units, 2)
+
+        def scaled(v: Floats) -> tuple[float, Floats]:
+            q = v / units
+            w = q[:n] - q[n:] if self.both else q
+            point = self.evaluate(terms.nearest(w))
+            gradient, value = point.gradient, point.value
+            if self.both:
+                # u and v count each, which is more than their difference where both do
+                value += float(terms.l1 @ (q[:n] + q[n:] - np.abs(w)))
+                gradient = np.append(gradient + terms.l1, terms.l1 - gradient)
+            return value / self.unit, gradient / units / self.unit
+
+        with np.errstate(invalid="ignore"):
+            bounds = Bounds(low * units, high * units)
+        minimize(
+            scaled,
+            first * units,
+            method="L-BFGS-B",
+            jac=True,
+            bounds=bounds,
+            callback=lambda intermediate_result: self.after_iteration(
+                intermediate_result, ftol
+            ),
+            options={
+                "gtol": 0.0,
+                "ftol": 0.0,
+                "maxiter": self.max_iter,
+                "maxls": 50,
+                "maxcor": PAST,
+                "maxfun": max(1, max_evaluations),
+            },
+        )
+
+    def after_iteration(self, result: OptimizeResult, ftol: float) -> None:
+        """Take the last evaluation as where the search is; stop where it should."""
+        before, self.at = self.at, self.seen
+        self.n_iter += 1
+        iteration_done()
+        if self.verbose > 0 and self.n_iter % self.verbose == 0:
+            value = self.at.value
+            print(f"[{self.name}] iteration {self.n_iter}: objective {value:.9g}")
+        fall = before.value - self.at.value
+        self.is_done = (
+            self.residual(self.at) <= self.tol
+            or (
+                self.enough is not None
+                and self.enough(self.at._replace(gradient=self.slope(self.at)), np.inf)
+            )
+            or (
+                ftol > LAST_DIGITS
+                and fall <= ftol * max(self.zero.value - self.at.value, 0.0)
+            )
+        )
+        if self.is_done:
+            raise StopIteration

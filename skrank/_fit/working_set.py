@@ -1,0 +1,189 @@
+"""Minimise an objective of very many features, few of which get a weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from skrank._data.lists import Floats, Indices
+from skrank._fit.gram import Gram
+from skrank._fit.objective import LinearObjective
+from skrank._fit.proximal import minimize_proximal
+from skrank._fit.search import EVALUATIONS_AN_ITERATION, Point, not_finite
+from skrank._fit.solution import Solution
+from skrank._fit.split import minimize_split
+
+FEWEST = 64  # features that a set gains at a time, or as many as have a weight
+LARGEST = 4096  # set whose curvature is held as a matrix
+MOST_SETS = 50
+STRICTER = 0.5  # of tol, inside a set: joined sets are a little off
+
+
+def minimize_on_working_sets(
+    objective: LinearObjective,
+    start: Floats,
+    *,
+    tol: float,
+    ftol: float,
+    max_iter: int,
+    verbose: int = 0,
+    name: str = "skrank",
+    enough: Callable[[Point, float], bool] | None = None,
+    max_evaluations: int | None = None,
+    sums: Gram | None = None,
+) -> Solution:
+    """Minimise over sets of features, until no other feature asks for a weight.
+
+    A set holds the features that have a weight and those of the largest subgradients.
+    The objective over these alone reads a small X and is minimised by
+    :func:`~skrank._fit.proximal.minimize_proximal`; one evaluation over all features
+    then tells which others lead down. Sets that outgrow a matrix are left for
+    :func:`~skrank._fit.split.minimize_split`.
+
+    Parameters and solution are those of ``minimize_proximal``, but that ``sums`` are
+    not used, and ``n_evaluations`` counts those over sets too.
+    """
+    sets = _Sets(objective, start, name)
+    if max_evaluations is None:
+        max_evaluations = EVALUATIONS_AN_ITERATION * int(max_iter)
+    settings = {
+        "tol": STRICTER * tol,
+        "ftol": ftol,
+        "verbose": verbose,
+    }
+    for _ in range(MOST_SETS):
+        left = int(max_iter) - sets.n_iter
+        chosen = sets.choose(tol)
+        if sets.residual() <= tol or len(chosen) > LARGEST or left < 1:
+            break
+        sets.solve(
+            chosen,
+            max_iter=left,
+            max_evaluations=max_evaluations - sets.n_evaluations,
+            name=f"{name} ({len(chosen)} features)",
+            **settings,
+        )
+        if sets.problem is not None or sets.n_evaluations >= max_evaluations:
+            break
+        if enough is not None and enough(sets.subgradient_point(), sets.gap):
+            break
+    objective.shared["last"] = sets.smooth_point(), objective.ridge
+    found = sets.solution()
+    if found.problem is not None or sets.residual() <= tol or enough is not None:
+        return found
+    rest = minimize_split(
+        objective,
+        found.parameters,
+        tol=tol,
+        ftol=ftol,
+        max_iter=max(int(max_iter) - found.n_iter, 1),
+        verbose=verbose,
+        name=name,
+    )
+    return rest._replace(
+        n_iter=rest.n_iter + found.n_iter,
+        n_evaluations=rest.n_evaluations + found.n_evaluations,
+        n_whitenings=found.n_whitenings,
+    )
+
+
+class _Sets:
+    """Where the search over sets of features is."""
+
+    def __init__(self, objective: LinearObjective, start: Floats, name: str) -> None:
+        self.objective, self.terms = objective, objective.terms()
+        self.n_evaluations = self.n_grams = self.n_iter = 0
+        self.problem: str | None = None
+        self.gap = 0.0
+        zero, start = objective.start, self.terms.nearest(start)
+        if "zero" not in objective.shared:
+            objective.shared["zero"] = self.evaluate(zero)
+        self.zero = objective.shared["zero"]
+        same = np.array_equal(start, zero)
+        self.at = self.zero if same else self.evaluate(start)
+        largest = np.max(
+            np.abs(self.zero.gradient[: objective.n_features]), initial=0.0
+        )
+        if not np.isfinite(self.zero.value + self.at.value + largest):
+            raise ValueError(not_finite(name, "at zero weights"))
+        self.highest = max(self.zero.value, self.at.value)
+        self.unit = float(largest) or 1.0
+        self.look()
+
+    def evaluate(self, parameters: Floats) -> Point:
+        """Return the whole objective somewhere."""
+        self.n_evaluations += 1
+        value, gradient = self.objective(parameters)
+        return Point(parameters, value + self.terms.value(parameters), gradient)
+
+    def look(self) -> None:
+        """Find the least subgradient where the search is."""
+        self.slope = self.terms.subgradient(self.at.parameters, self.at.gradient)
+
+    def residual(self) -> float:
+        """Return the largest entry of the least subgradient, in units of that at 0."""
+        return float(np.max(np.abs(self.slope), initial=0.0)) / self.unit
+
+    def choose(self, tol: float) -> Indices:
+        """Return features with a weight, and those that lead down the most."""
+        n_features = self.objective.n_features
+        held = self.at.parameters[:n_features] != 0.0
+        if self.objective.data.constant is not None:
+            held &= ~self.objective.data.constant
+        size = np.abs(self.slope[:n_features])
+        size[held] = 0.0
+        n_more = max(FEWEST, int(held.sum()))
+        best = np.argsort(-size, kind="stable")[:n_more]
+        held[best[size[best] > 0.5 * tol * self.unit]] = True
+        return np.flatnonzero(held)
+
+    def solve(self, chosen: Indices, **settings: Any) -> None:
+        """Minimise over some features, and evaluate over all where that ends."""
+        whole, n_features = self.objective, self.objective.n_features
+        data = replace(whole.data, X=whole.data.X[:, chosen], constant=None)
+        part = whole.remade(data, whole.loss)
+        if whole.bounds is not None:
+            part.bounds = whole.bounds[0][chosen], whole.bounds[1][chosen]
+        part.share_threads(whole)
+        own = np.append(chosen, np.arange(n_features, len(self.at.parameters)))
+        part.shared["zero"] = Point(
+            part.start, self.zero.value, self.zero.gradient[own]
+        )
+        smooth = self.smooth_point()
+        here = Point(smooth.parameters[own], smooth.value, smooth.gradient[own])
+        part.shared["last"] = here, whole.ridge
+        found = minimize_proximal(part, here.parameters, **settings)
+        parameters = self.at.parameters.copy()
+        parameters[own] = found.parameters
+        self.at = self.evaluate(parameters)
+        self.look()
+        self.n_iter += found.n_iter
+        self.n_evaluations += found.n_evaluations
+        self.n_grams += found.n_whitenings
+        self.problem, self.gap = found.problem, found.gap
+
+    def solution(self) -> Solution:
+        """Return where the search is, and what it took."""
+        return Solution(
+            self.at.parameters,
+            self.at.value,
+            self.n_iter,
+            self.problem,
+            self.gap,
+            self.n_evaluations,
+            self.n_grams,
+            None,
+            self.highest,
+        )
+
+    def smooth_point(self) -> Point:
+        """Return where the search is, with the value of the smooth part."""
+        at = self.at
+        return at._replace(value=at.value - self.terms.value(at.parameters))
+
+    def subgradient_point(self) -> Point:
+        """Return where the search is, with the least subgradient."""
+        return self.at._replace(gradient=self.slope)
