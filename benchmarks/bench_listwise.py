@@ -13,6 +13,7 @@ from yardstick import (
     median_times,
     ratios,
     report,
+    row_weights,
 )
 
 from skrank import Lists
@@ -32,6 +33,17 @@ MEASURED = [  # kernel and objective over the yardstick; growth with length
 ]
 
 
+# Weights of rows cost at most 5 % more than those of lists.
+MEASURED_BY_ROWS = [
+    ListMLE("efron"),
+    ListMLE("breslow"),
+    ListMLE("order"),
+    ListMLE("efron", stage_weights="gain"),
+    ListMLE("marginal"),
+    ListNet(),
+]
+
+
 def rows(repeats=11):
     """Return (name, ratio, target or None) of each measurement.
 
@@ -45,7 +57,7 @@ def rows(repeats=11):
     single = ratios([(ListMLE("efron"), None, 0.8 + efron)], repeats, "float32")
     found.append(single[1])
     found.append(("marginal kernel over Efron's", marginal / efron, 30.0))
-    return found + threads(repeats)
+    return found + threads(repeats) + row_weights(MEASURED_BY_ROWS, 2 * repeats)
 
 
 def threads(repeats):

@@ -30,7 +30,7 @@ def summarize(
         The data of the fit, as ``fit`` of the estimator took them.
     **options
         Handed on to the ranker's ``summary``: ``sample_weight``, ``covariance``,
-        ``confidence``, ``clusters``, ``features``.
+        ``confidence``, ``clusters``, ``features``, ``offset``.
 
     Returns
     -------
