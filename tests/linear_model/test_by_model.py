@@ -74,7 +74,8 @@ def test_signatures_are_those_of_the_model():
     pairs = inspect.signature(ListMLERanker().pairwise_proba)
     assert list(pairs.parameters) == ["X_a", "X_b"]
     by_list = inspect.signature(LinearRanker(DavidsonLuce()).pairwise_proba)
-    assert list(by_list.parameters) == ["X", "groups", "n_samples", "random_state"]
+    names = ["X", "groups", "n_samples", "random_state", "offset"]
+    assert list(by_list.parameters) == names
 
 
 class BestAgainstRest(Loss):

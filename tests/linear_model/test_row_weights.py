@@ -19,9 +19,14 @@ from skrank import (
     RankSVMRanker,
     RaoKupperRanker,
 )
-from skrank.losses import Loss
+from skrank.losses import Loss, RankNet
 from skrank.metrics import make_ranking_scorer
-from skrank.model_selection import QueryKFold, RankerCV
+from skrank.model_selection import (
+    QueryKFold,
+    RankerCV,
+    compare_rankers,
+    learning_curve,
+)
 
 WEIGHING = [
     RankNetRanker(),
@@ -297,3 +302,30 @@ def test_memory_maps_and_threads_give_the_same_bits(tmp_path, lists, weights, n_
         X[rows], y[rows], groups[rows], sample_weight=weights[rows]
     )
     np.testing.assert_array_equal(ranker.coef_, plain.coef_)
+
+
+@pytest.mark.filterwarnings("ignore:.*Only .* lists for")
+def test_a_summary_without_the_weights_says_that_the_fit_was_another(lists, weights):
+    fitted = ListMLERanker(alpha=0.0).fit(*lists, sample_weight=weights)
+    with pytest.warns(UserWarning, match="not the optimum for these data") as told:
+        fitted.summary(*lists)
+    assert told
+
+
+# What knows lists alone.
+
+
+def test_networks_refuse_them_in_words(lists, weights):
+    pytest.importorskip("torch", reason="networks need PyTorch")
+    from skrank.neural import MLPRanker
+
+    model = MLPRanker(max_epochs=1, loss=RankNet())
+    with pytest.raises(ValueError, match=r"constant inside each list.*linear rankers"):
+        model.fit(*lists, sample_weight=weights)
+
+
+@pytest.mark.parametrize("function", [compare_rankers, learning_curve])
+def test_comparisons_take_no_weights(function, lists, weights):
+    X, y, groups = lists
+    with pytest.raises(TypeError, match="sample_weight"):
+        function(RankNetRanker(), X, y, groups, sample_weight=weights)
