@@ -56,21 +56,11 @@ if _typing.TYPE_CHECKING:
 
 __version__ = _version("skrank")
 
-# Where each public name comes from; a new ranker is one line here and one above. All
-# are loaded when they are first used, so that `import skrank; skrank.model_selection`
-# works and Ctrl-C is understood while the command imports NumPy.
+# Where public names come from; rankers come from linear_model. All are loaded when they
+# are first used, so that `import skrank; skrank.model_selection` works and Ctrl-C stops
+# the command while it imports NumPy.
 _HOMES = {
-    "DavidsonLuceRanker": "linear_model",
-    "DavidsonRanker": "linear_model",
-    "LinearRanker": "linear_model",
-    "ListMLERanker": "linear_model",
-    "ListNetRanker": "linear_model",
     "Lists": "_data.lists",
-    "PMOPRanker": "linear_model",
-    "RankNetRanker": "linear_model",
-    "RankRegressionRanker": "linear_model",
-    "RankSVMRanker": "linear_model",
-    "RaoKupperRanker": "linear_model",
     "rank_within": "_data.ranks",
     "ranking_pipeline": "ensemble",
     "with_groups": "_data.groups",
@@ -90,11 +80,15 @@ _ROOMS = (
     "preprocessing",
 )
 
-__all__ = list(_HOMES)
+
+def _rankers() -> list[str]:
+    from skrank import linear_model
+
+    return [name for name in linear_model.__all__ if name.endswith("Ranker")]
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*globals(), *_HOMES, *_rankers(), *_ROOMS})
 
 
 if not _typing.TYPE_CHECKING:  # a checker would take any name for a public one
@@ -102,8 +96,14 @@ if not _typing.TYPE_CHECKING:  # a checker would take any name for a public one
     def __getattr__(name: str) -> _typing.Any:
         if name in _ROOMS:
             return _importlib.import_module(f"skrank.{name}")
-        if name not in _HOMES:
+        if name == "__all__":
+            value = sorted([*_HOMES, *_rankers()])
+        elif name in _HOMES or (name.endswith("Ranker") and name in _rankers()):
+            home = _importlib.import_module(
+                f"skrank.{_HOMES.get(name, 'linear_model')}"
+            )
+            value = getattr(home, name)
+        else:
             raise AttributeError(f"module 'skrank' has no attribute {name!r}")
-        home = _importlib.import_module(f"skrank.{_HOMES[name]}")
-        globals()[name] = value = getattr(home, name)
+        globals()[name] = value
         return value

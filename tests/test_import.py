@@ -1,6 +1,7 @@
 """Importing skrank, also in a clone, whose source folder has no compiled kernels."""
 
 import importlib.metadata
+import re
 import shutil
 import subprocess
 import sys
@@ -76,13 +77,21 @@ def test_rooms_and_names_load_when_they_are_first_used(tmp_path):
 
 
 def test_every_public_name_of_the_package_is_where_it_is_said_to_be():
-    for name in skrank.__all__:
-        thing = getattr(skrank, name)
-        home = sys.modules[f"skrank.{skrank._HOMES[name]}"]
-        assert getattr(home, name) is thing
+    for name, home in skrank._HOMES.items():
+        value = getattr(skrank, name)
+        assert getattr(sys.modules[f"skrank.{home}"], name) is value
     linear_model = sys.modules["skrank.linear_model"]
     rankers = {name for name in linear_model.__all__ if name.endswith("Ranker")}
-    assert rankers <= set(skrank.__all__)
+    assert set(skrank.__all__) == rankers | set(skrank._HOMES)
+    for name in rankers:
+        assert getattr(skrank, name) is getattr(linear_model, name)
+
+
+def test_type_checkers_see_the_names_that_are_there_at_run_time():
+    # Only type checkers read these imports, so nothing else would miss a line.
+    source = Path(skrank.__file__).read_text(encoding="utf-8")
+    names = re.findall(r"^    from skrank\S* import (\w+) as \1$", source, re.MULTILINE)
+    assert sorted(names) == sorted([*skrank.__all__, *skrank._ROOMS])
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():
