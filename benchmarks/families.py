@@ -43,18 +43,18 @@ def graded(utility, groups, rng):
     return y
 
 
-def hundred_lists(rng):
-    """Return 20 normal features of 100 lists, their lists, and eight weights."""
-    sizes = rng.integers(5, 31, 100)
-    groups = np.repeat(np.arange(100), sizes)
+def drawn_lists(rng, n_lists):
+    """Return 20 normal features of lists, their lists, and eight weights."""
+    sizes = rng.integers(5, 31, n_lists)
+    groups = np.repeat(np.arange(n_lists), sizes)
     coef = np.zeros(20)
     coef[:8] = rng.normal(size=8)
     return rng.normal(size=(len(groups), 20)), groups, coef / np.linalg.norm(coef)
 
 
-def plain(seed):
+def plain(seed, n_lists=100):
     """Return lists that are as linear rankers like them."""
-    return make_ranking(100, random_state=seed)
+    return make_ranking(n_lists, random_state=seed)
 
 
 def few_lists(seed):
@@ -79,43 +79,43 @@ def noise_features(seed):
     return make_ranking(100, n_features=300, noise=1.0, random_state=seed)
 
 
-def interactions(seed):
+def interactions(seed, n_lists=100):
     """Return lists ordered by products of features, too."""
     rng = np.random.default_rng(seed)
-    X, groups, coef = hundred_lists(rng)
+    X, groups, coef = drawn_lists(rng, n_lists)
     products = 0.7 * X[:, 0] * X[:, 1] + 0.7 * X[:, 2] * X[:, 3] - 0.5 * X[:, 4] ** 2
     return X, graded(X @ coef + products, groups, rng), groups
 
 
-def tails_of_logs(seed):
+def tails_of_logs(seed, n_lists=100):
     """Return lists ordered by logs of features that span orders of magnitude."""
     rng = np.random.default_rng(seed)
-    X, groups, coef = hundred_lists(rng)
+    X, groups, coef = drawn_lists(rng, n_lists)
     heavy = np.sign(X) * np.expm1(1.8 * np.abs(X))
     return heavy, graded(X @ coef, groups, rng), groups
 
 
-def heavy_tails(seed):
+def heavy_tails(seed, n_lists=100):
     """Return lists ordered by features with Student's t distribution."""
     rng = np.random.default_rng(seed)
-    X, groups, coef = hundred_lists(rng)
+    X, groups, coef = drawn_lists(rng, n_lists)
     X = rng.standard_t(2.2, size=X.shape)
     return X, graded(X @ coef, groups, rng), groups
 
 
-def list_effects(seed):
+def list_effects(seed, n_lists=100):
     """Return lists that have their own mean and scale of each feature."""
     rng = np.random.default_rng(seed)
-    X, groups, coef = hundred_lists(rng)
+    X, groups, coef = drawn_lists(rng, n_lists)
     y = graded(X @ coef, groups, rng)
-    X *= np.exp(0.7 * rng.normal(size=(100, 20)))[groups]
-    return X + 2 * rng.normal(size=(100, 20))[groups], y, groups
+    X *= np.exp(0.7 * rng.normal(size=(n_lists, 20)))[groups]
+    return X + 2 * rng.normal(size=(n_lists, 20))[groups], y, groups
 
 
-def counts(seed):
+def counts(seed, n_lists=100):
     """Return lists ordered by skewed counts."""
     rng = np.random.default_rng(seed)
-    X, groups, coef = hundred_lists(rng)
+    X, groups, coef = drawn_lists(rng, n_lists)
     X = rng.poisson(np.exp(0.8 * X)).astype(float)
     return X, graded(X @ coef, groups, rng), groups
 

@@ -29,6 +29,7 @@ from skrank._data.ranks import rank_within
 from skrank._data.rollback import keeps_old_state
 from skrank.base import RankerMixin
 from skrank.ensemble._members import (
+    checked_weights,
     fitted_member,
     member_arguments,
     member_names,
@@ -36,6 +37,7 @@ from skrank.ensemble._members import (
     over_deviations,
     weighted_mean,
 )
+from skrank.ensemble._weights import weights_by_left_out_lists
 from skrank.preprocessing import QueryScaler
 
 METHODS = ("scores", "ranks", "rrf", "scaled")
@@ -56,7 +58,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
       member's scores inside the training lists. Scores of single rows do not depend on
       their list, and linear members make a linear ranker, with ``coef_``.
 
-    To fuse finished runs, or to learn weights of members, use the package ranx.
+    To fuse finished runs use the package ranx.
 
     Parameters
     ----------
@@ -66,8 +68,11 @@ class FusionRanker(RankerMixin, _BaseComposition):
         is off; so do steps of a pipeline.
     method : {"scores", "ranks", "rrf", "scaled"}, default="scores"
         How to fuse.
-    weights : array-like of shape (n_members,), default=None
-        What each member counts in the mean, at least 0; None counts all alike.
+    weights : "auto" or array-like of shape (n_members,), default=None
+        What each member counts in the mean, at least 0; None counts all alike, which
+        costs where one is much better than the others. "auto" chooses by ensemble
+        selection [2]_ what ranks best lists that members were not fitted to, five
+        folds of whole lists; it fits all members five times more.
     rrf_constant : float, default=60.0
         The constant c of "rrf": the larger it is, the less first places count.
     n_jobs : int, default=None
@@ -80,6 +85,8 @@ class FusionRanker(RankerMixin, _BaseComposition):
         The fitted members.
     named_estimators_ : Bunch
         The fitted members by name.
+    weights_ : ndarray of shape (n_members,)
+        What each member counts: as given, or with "auto" how often it was taken.
     deviations_ : ndarray of shape (n_members,)
         With "scaled": deviation of each member's scores inside the training lists. A
         member whose scores are all equal has 0 and does not count.
@@ -120,7 +127,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
     _parameter_constraints: dict = {  # noqa: RUF012
         "estimators": [list, tuple],
         "method": [StrOptions(set(METHODS))],
-        "weights": ["array-like", None],
+        "weights": ["array-like", StrOptions({"auto"}), None],
         "rrf_constant": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Integers(None), None],
     }
@@ -207,7 +214,8 @@ class FusionRanker(RankerMixin, _BaseComposition):
         check_is_fitted(self)
         self._check_linear()
         rows = [np.ravel(member.coef_) for member in self.estimators_]
-        return self._mean(over_deviations(np.array(rows).T, self.deviations_))
+        columns = over_deviations(np.array(rows).T, self.deviations_)
+        return weighted_mean(columns, self.weights_)
 
     @property
     def intercept_(self) -> float:
@@ -216,7 +224,9 @@ class FusionRanker(RankerMixin, _BaseComposition):
         self._check_linear()
         values = [getattr(member, "intercept_", 0.0) for member in self.estimators_]
         row = np.array([np.mean(value) for value in values])
-        return float(self._mean(over_deviations(row[None, :], self.deviations_))[0])
+        return float(
+            weighted_mean(over_deviations(row, self.deviations_), self.weights_)
+        )
 
     def _check_scaled(self):
         """Raise where the fit was by another method."""
@@ -235,10 +245,6 @@ class FusionRanker(RankerMixin, _BaseComposition):
                 "coef_ needs method='scaled' and members that all have coef_."
             )
         self._check_scaled()
-
-    def _mean(self, columns):
-        """Return the weighted mean of columns, one a member."""
-        return weighted_mean(columns, self.weights)
 
     @takes_groups
     @checks_parameters(prefer_skip_nested_validation=False)
@@ -271,14 +277,20 @@ class FusionRanker(RankerMixin, _BaseComposition):
         ------
         ValueError
             If there are no members, names repeat or clash with parameters, groups are
-            missing or do not fit, a member takes no ``sample_weight`` that is given,
+            missing or do not fit, ``weights="auto"`` and there are fewer than five
+            lists, a member takes no ``sample_weight`` that is given,
             or what members raise.
         """
         self._validate_names(member_names(self.estimators))
         groups = find_groups(y, groups, f"{type(self).__name__}.fit")
         refuse_lazy(X, "X")
-        group_rows(groups, _num_samples(X))
-        self._mean(np.zeros((1, len(self.estimators))))  # checks the weights
+        grouping = group_rows(groups, _num_samples(X))
+        if isinstance(self.weights, str):
+            self.weights_ = weights_by_left_out_lists(
+                self, X, y, grouping, groups, sample_weight
+            )
+        else:
+            self.weights_ = checked_weights(self.weights, len(self.estimators))
         arguments = member_arguments(self, "fit", groups, sample_weight)
         for name in ("feature_names_in_", "deviations_"):  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -327,11 +339,14 @@ class FusionRanker(RankerMixin, _BaseComposition):
             If groups are missing or do not fit, or a member gives no finite scores.
         """
         check_is_fitted(self)
+        return weighted_mean(self._columns(X, groups), self.weights_)
+
+    def _columns(self, X, groups):
+        """Return what is fused, (n_rows, n_members)."""
         if self.method == "scaled":
             self._check_scaled()
             groups = groups_on_index(X) if groups is None else groups
-            scores = self._scores_of_members(X, groups)
-            return self._mean(over_deviations(scores, self.deviations_))
+            return over_deviations(self._scores_of_members(X, groups), self.deviations_)
         name = f"{type(self).__name__}.predict"
         groups = find_groups(
             X, groups, name, name="X", explain=missing_groups_of_predict
@@ -340,14 +355,14 @@ class FusionRanker(RankerMixin, _BaseComposition):
         grouping = group_rows(groups, _num_samples(X))
         scores = self._scores_of_members(X, groups)
         if self.method == "scores":
-            return self._mean(QueryScaler().fit_transform(scores, groups=groups))
+            return QueryScaler().fit_transform(scores, groups=groups)
         ranks = np.column_stack(
             [rank_within(column, groups, method="average") for column in scores.T]
         )
         if self.method == "rrf":
-            return self._mean(1.0 / (self.rrf_constant + ranks))
+            return 1.0 / (self.rrf_constant + ranks)
         sizes = grouping.scatter(grouping.lists.expand(grouping.lists.sizes))
-        return self._mean(sizes[:, None] - ranks)
+        return sizes[:, None] - ranks
 
     def _scores_of_members(self, X, groups):
         """Return what members predict, (n_rows, n_members)."""

@@ -73,19 +73,27 @@ def missing_groups_of_predict(caller: str) -> str:
     )
 
 
-def weighted_mean(columns: Floats, weights: Any) -> Floats:
-    """Return the mean of columns, one a member, by weights that are checked here."""
-    n_members = columns.shape[1]
-    shares = np.ones(n_members)
-    if weights is not None:
-        shares = finite_column(weights, "weights")
-        if len(shares) != n_members or shares.min() < 0 or not shares.any():
-            raise ValueError(
-                f"weights must be {n_members} numbers, one a member, none below 0 and "
-                f"not all 0, got {weights!r}."
-            )
-    shares = shares / shares.max()
-    return columns @ shares / np.sum(shares)
+def checked_weights(weights: Any, n_members: int) -> Floats:
+    """Return weights of members as numbers; None counts all alike."""
+    if weights is None:
+        return np.ones(n_members)
+    found = finite_column(weights, "weights")
+    if len(found) != n_members or found.min() < 0 or not found.any():
+        raise ValueError(
+            f"weights must be {n_members} numbers, one a member, none below 0 and not "
+            f"all 0, got {weights!r}."
+        )
+    return found
+
+
+def weighted_mean(columns: Floats, weights: Floats) -> Floats:
+    """Return the weighted mean of columns.
+
+    The division comes last, so that ranks which have equal sums stay equal. Weights are
+    brought near 1 by a power of two, which is exact and lets no sum overflow.
+    """
+    shares = np.ldexp(weights, -int(np.frexp(weights.max())[1]))
+    return columns @ shares / shares.sum()
 
 
 def over_deviations(columns: Floats, deviations: Floats) -> Floats:

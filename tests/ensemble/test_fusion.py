@@ -25,7 +25,7 @@ from skrank import ListMLERanker, ListNetRanker, RankNetRanker, with_groups
 from skrank.datasets import load_letor, make_ranking
 from skrank.ensemble import FusionRanker
 from skrank.interop import as_ranker
-from skrank.metrics import ndcg_score, ndcg_scorer
+from skrank.metrics import ndcg_score, ndcg_scorer, pairwise_accuracy_score
 from skrank.preprocessing import QueryScaler
 
 METHODS = ["scores", "ranks", "rrf", "scaled"]
@@ -421,3 +421,111 @@ def test_a_failed_refit_changes_nothing(data, wrong, message):
     with pytest.raises((ValueError, IndexError), match=message):
         fusion.fit(X[:, :3], y, groups)
     assert all(getattr(fusion, name) is before[name] for name in names)
+
+
+def left_out_columns(X, y, groups, method):
+    """Return what members of other folds give each row, by a plain loop."""
+    labels = np.unique(groups)
+    fold_of = dict(
+        zip(labels, np.random.default_rng(0).permutation(len(labels)) % 5, strict=True)
+    )
+    folds = np.array([fold_of[group] for group in groups])
+    columns = np.zeros((len(y), 2))
+    for fold in range(5):
+        train, test = folds != fold, folds == fold
+        for j, weights in enumerate(([1, 0], [0, 1])):
+            one = FusionRanker(members(), method, weights=weights)
+            one.fit(X[train], y[train], groups[train])
+            columns[test, j] = one.predict(X[test], groups[test])
+    return columns
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("negative", [False, True])
+def test_weights_by_left_out_lists_are_those_of_the_loop(data, method, negative):
+    X, y, groups = data
+    metric = pairwise_accuracy_score if negative else ndcg_score
+    y = y - 2 * negative
+    columns = left_out_columns(X, y, groups, method)
+
+    def value(counts):
+        return metric(y, columns @ np.array(counts) / sum(counts), groups)
+
+    counts, values = [0, 0], {}
+    for _ in range(20):
+        tried = [(counts[0] + 1, counts[1]), (counts[0], counts[1] + 1)]
+        counts = max(tried, key=value)
+        values[tuple(counts)] = value(counts)
+    best = max(values, key=values.get)
+    fusion = FusionRanker(members(), method, weights="auto").fit(X, y, groups)
+    assert fusion.weights_.tolist() == list(best)
+    fixed = FusionRanker(members(), method, weights=fusion.weights_).fit(X, y, groups)
+    np.testing.assert_array_equal(fusion.predict(X, groups), fixed.predict(X, groups))
+
+
+def test_weights_by_left_out_lists_do_not_depend_on_order_or_names(data):
+    X, y, groups = data
+    expected = FusionRanker(members(), weights="auto").fit(X, y, groups).weights_
+    rows = np.random.default_rng(1).permutation(len(y))
+    names = np.array([f"q{group:03}" for group in groups])
+    again = FusionRanker(members(), weights="auto")
+    again.fit(X[rows], y[rows], names[rows], sample_weight=np.full(len(y), 2.0))
+    np.testing.assert_allclose(again.weights_, expected)
+    frame = pd.DataFrame(X, index=pd.Index(groups, name="groups")).add_prefix("x")
+    framed = FusionRanker(members(), weights="auto").fit(frame, with_groups(y, groups))
+    np.testing.assert_allclose(framed.weights_, expected)
+
+
+def test_a_member_that_ranks_backwards_gets_no_weight(data):
+    X, y, groups = data
+    table = np.column_stack((X, -y))
+    pair = [("good", Fixed(0)), ("backwards", Fixed(6)), ("ridge", Ridge())]
+    fusion = FusionRanker(pair, weights="auto").fit(table, y, groups)
+    assert fusion.weights_[1] == 0.0
+    assert 1 <= fusion.weights_.sum() <= 20
+
+
+@pytest.mark.parametrize("weights", [None, [7.0, 7.0, 7.0], [1e308] * 3])
+def test_equal_sums_of_ranks_stay_equal(weights):
+    groups = np.zeros(3)
+    X = np.array([[1.0, 2, 3], [2, 3, 1], [3, 1, 2]])  # each row has ranks 1, 2 and 3
+    fusion = FusionRanker(
+        [(f"m{j}", Fixed(j)) for j in range(3)], "ranks", weights=weights
+    ).fit(X, [1, 2, 3], groups)
+    assert fusion.predict(X, groups).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_weights_need_lists_to_leave_out_and_other_words_are_refused(data):
+    X, y, groups = data
+    few = groups < 4
+    with pytest.raises(ValueError, match=r"'auto' needs at least 5 lists.*got 4"):
+        FusionRanker(members(), weights="auto").fit(X[few], y[few], groups[few])
+    with pytest.raises(ValueError, match="'weights' parameter of FusionRanker must be"):
+        FusionRanker(members(), weights="best").fit(X, y, groups)
+
+
+def test_chosen_weights_hold_where_one_member_is_far_better():
+    X, y, groups = make_ranking(1000, n_features=8, noise=1.0, random_state=1)
+    product = X[:, 0] * X[:, 1]  # which trees see, and linear rankers do not
+    y = np.where(product > 1.0, 4, np.where(product < -1.0, 0, np.minimum(y, 3)))
+    train = groups < 500
+    pair = [
+        ("listnet", ListNetRanker()),
+        ("ranknet", RankNetRanker()),
+        ("trees", HistGradientBoostingRegressor(max_iter=50, random_state=0)),
+    ]
+    test = X[~train], groups[~train]
+    errors = []
+    for weights in (None, "auto"):
+        fusion = FusionRanker(pair, weights=weights)
+        fusion.fit(X[train], y[train], groups[train])
+        trees = fusion.named_estimators_["trees"].predict(test[0])
+        values = [
+            ndcg_score(y[~train], scores, test[1], average=None)
+            for scores in (fusion.predict(*test), trees)
+        ]
+        gap = values[0] - values[1]
+        gap = gap[~np.isnan(gap)]
+        errors.append(gap.mean() / (gap.std() / np.sqrt(len(gap))))
+    assert errors[0] < -3  # equal weights lose to the trees
+    assert errors[1] > -2
