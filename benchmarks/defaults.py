@@ -11,6 +11,7 @@ are those of doc/defaults.md: no test list is looked at.
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 from pathlib import Path
 
@@ -77,11 +78,20 @@ def table_of(variants, sets, reference, progress):
     return ["| " + " | ".join(row) + " |" for row in rows]
 
 
+def command(question, arguments):
+    """Return the command that writes the page of a question."""
+    words = ["python", "benchmarks/defaults.py", "--questions", question]
+    for name, values in (("--sets", arguments.sets), ("--only", arguments.only)):
+        words += [name, *values] if values else []
+    return shlex.join(words)
+
+
 def main():
     """Write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", nargs="*", default=list(QUESTIONS))
     parser.add_argument("--sets", nargs="*", default=None)
+    parser.add_argument("--only", nargs="*", help="parts of names of variants")
     parser.add_argument(
         "--output", type=Path, default=Path(__file__).parent / "results/defaults"
     )
@@ -101,12 +111,16 @@ def main():
         def progress(variant, spent, seconds=seconds):
             seconds[variant.label] = seconds.get(variant.label, 0.0) + spent
 
+        variants = [
+            one
+            for one in QUESTIONS[question]()
+            if not arguments.only or any(part in one.label for part in arguments.only)
+        ]
         lines = [
             f"# Trials of defaults: {question}",
             "",
-            f"`python benchmarks/defaults.py --questions {question}`; thousandths of "
-            f"NDCG@10 less those of '{REFERENCE.replace(' | ', ', ')}', in brackets "
-            "paired standard errors.",
+            f"`{command(question, arguments)}`; thousandths of NDCG@10 less those of "
+            f"'{REFERENCE.replace(' | ', ', ')}', in brackets paired standard errors.",
             "",
             "| set | " + " | ".join(sets) + " |",
             "| --- |" + " --- |" * len(sets),
@@ -117,7 +131,7 @@ def main():
             + " | ".join(str(len(reference[name])) for name in sets)
             + " |",
             "",
-            *table_of(list(QUESTIONS[question]()), sets, reference, progress),
+            *table_of(variants, sets, reference, progress),
             "",
         ]
         path = arguments.output / f"{question}.md"
