@@ -86,8 +86,9 @@ def ranking_pipeline(
     the training set are scored from less evidence; there is a warning.
 
     Sparse ``X`` is refused, since standard scores would fill its zeros; take
-    ``make_pipeline(QueryScaler("deviation", shrinkage="auto"), ListMLERanker(
-    stage_weights="gain", alpha="auto"))``.
+    ``make_pipeline(QueryScaler("deviation", shrinkage="auto"),
+    ListMLERanker(alpha="auto"))``, whose likelihood ranks best where most features say
+    nothing.
 
     Examples
     --------

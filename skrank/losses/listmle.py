@@ -119,6 +119,10 @@ class ListMLE(Loss):
     and ``top_k`` and ``last_level`` drop stages as ever. Such weights are no
     repetitions of rows: a row twice would also be left twice at each stage before.
 
+    Weights by gain learn from few of the stages. On graded search results they rank
+    better than "uniform"; where most features are noise, or lists are few, they rank
+    worse, whatever ``alpha`` (measured in the guide, "How the defaults were chosen").
+
     References
     ----------
     .. [1] F. Xia, T.-Y. Liu, J. Wang, W. Zhang, H. Li, "Listwise approach to learning

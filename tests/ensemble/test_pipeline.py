@@ -345,8 +345,7 @@ def test_sparse_tables_are_refused_and_a_pipeline_for_them_works(data, routing):
     with pytest.raises((ValueError, TypeError), match=r"[Ss]parse"):
         ranking_pipeline().fit(table, y, groups=groups)
     instead = make_pipeline(
-        QueryScaler("deviation", shrinkage="auto"),
-        ListMLERanker(stage_weights="gain", alpha="auto"),
+        QueryScaler("deviation", shrinkage="auto"), ListMLERanker(alpha="auto")
     )
     scores = instead.fit(table, y, groups=groups).predict(table, groups=groups)
     assert ndcg_score(y, scores, groups) > 0.6
