@@ -23,7 +23,7 @@ from skrank._data.checks import equally_long
 from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups
 from skrank._data.lists import Floats, Lists
-from skrank._fit.data import check_features
+from skrank._fit.data import check_features, known_scores, refuse_missing_offset
 from skrank._probability.fit_summary import FitSummary
 from skrank._probability.plackett_luce import top_k_probabilities, which_too_long
 from skrank._probability.results import PairIntervals, TopKIntervals
@@ -62,11 +62,6 @@ class Uncertain:
     """
 
     def __init__(self, ranker: Any, summary: FitSummary) -> None:
-        if getattr(ranker, "_has_offset", False):
-            raise ValueError(
-                f"{type(ranker).__name__} was fitted with an offset, which intervals "
-                "of probabilities do not take."
-            )
         n_features, n_extra = len(ranker.coef_), len(ranker.extra_)
         shown = len(summary.coef) - summary.n_extra
         if shown != n_features or not np.array_equal(
@@ -169,7 +164,7 @@ def _log_odds(
 
 
 def top_k_intervals(
-    ranker: Any, summary: FitSummary, X: Any, groups: Any, k: int
+    ranker: Any, summary: FitSummary, X: Any, groups: Any, k: int, offset: Any
 ) -> TopKIntervals:
     """Return the probabilities of rows to be among the first k, with intervals."""
     uncertain = Uncertain(ranker, summary)
@@ -178,7 +173,11 @@ def top_k_intervals(
     grouping = group_rows(groups, features.shape[0])
     lists = grouping.lists
     centred = _centred(grouping.gather(_dense(features)), lists)
+    refuse_missing_offset(ranker, offset, "top_k_intervals")
+    known = known_scores(offset, lists.n_rows)
     scores = centred @ ranker.coef_
+    if known is not None:
+        scores += grouping.gather(known)
     too_long = which_too_long(lists, k)
     if too_long.any():
         raise ValueError(

@@ -30,6 +30,7 @@ def likelihood_ratio_test(
     *,
     X_small: Any = None,
     sample_weight: Any = None,
+    offset: Any = None,
 ) -> NestedTest:
     r"""Test whether the features that a smaller model lacks matter.
 
@@ -67,6 +68,8 @@ def likelihood_ratio_test(
         Features of the fit of ``small``, where ``X`` has no names.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the fits, as numbers of equal lists.
+    offset : array-like of shape (n_rows,), default=None
+        Offset of both fits.
 
     Returns
     -------
@@ -107,14 +110,15 @@ def likelihood_ratio_test(
     groups = find_groups(y, groups, "likelihood_ratio_test")
     labels = np.asanyarray(y)  # groups are known, and rows may have lost their index
     of_large = transformed(large, X, groups)
-    larger = _maximum(of_large, labels, groups, sample_weight, "large")
+    known = {"sample_weight": sample_weight, "offset": offset}
+    larger = _maximum(of_large, labels, groups, known, "large")
     names = _names(of_large)
     if small is None:
         hypothesis = "no feature at all"
         return likelihood_ratio(None, larger, hypothesis)
     own = _columns_of(small, X) if X_small is None else X_small
     of_small = transformed(small, own, groups)
-    smaller = _maximum(of_small, labels, groups, sample_weight, "small")
+    smaller = _maximum(of_small, labels, groups, known, "small")
     kept = set(_names(of_small))
     named = X_small is None or hasattr(X_small, "columns")
     dropped = [name for name in names if name not in kept] if named else []
@@ -137,6 +141,7 @@ def wald_test(
     covariance: str = "clustered",
     clusters: Any = None,
     sample_weight: Any = None,
+    offset: Any = None,
 ) -> NestedTest:
     r"""Test several coefficients, or sums of coefficients, at once.
 
@@ -172,6 +177,8 @@ def wald_test(
         Label of each row's cluster, constant inside a list; None makes each list one.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the fit.
+    offset : array-like of shape (n_rows,), default=None
+        Offset of the fit.
 
     Returns
     -------
@@ -233,6 +240,7 @@ def wald_test(
         clusters=clusters,
         features=features,
         feature_names=names,
+        offset=offset,
     )
     n_features = len(summary.coef) - summary.n_extra
     if R is None:
@@ -245,13 +253,13 @@ def wald_test(
 
 
 def _maximum(
-    of: Transformed, y: Any, groups: Any, sample_weight: Any, name: str
+    of: Transformed, y: Any, groups: Any, known: dict[str, Any], name: str
 ) -> Maximum:
     """Return a model at the maximum of its likelihood, or say why it is not there."""
     _refuse_other_models(of.model, "likelihood_ratio_test")
     check_is_fitted(of.model)
     objective = objective_on(
-        of.model, of.X, y, groups, sample_weight, "likelihood_ratio_test"
+        of.model, of.X, y, groups, method="likelihood_ratio_test", **known
     )
     return Maximum(of.model, objective, name)
 

@@ -44,7 +44,7 @@ def top_k_proba(
     k : int, default=1
         How many rows count as first: 1 asks who comes first.
     **options
-        Handed on: ``n_samples``, ``random_state``.
+        Handed on: ``n_samples``, ``random_state``, ``offset``.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def stage_proba(
     X, y, groups : array-like
         Features, labels and groups of whole lists, as the estimator takes them.
     **options
-        Handed on: ``full``.
+        Handed on: ``full``, ``offset``.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def pairwise_proba(
     groups : array-like of shape (n_rows,), default=None
         Group labels of whole lists, for models of partitions.
     **options
-        Handed on to models of partitions: ``n_samples``, ``random_state``.
+        Handed on to models of partitions: ``n_samples``, ``random_state``, ``offset``.
 
     Returns
     -------
@@ -192,7 +192,13 @@ def pairwise_proba(
 
 @takes_groups
 def top_k_intervals(
-    estimator: Any, summary: FitSummary, X: Any, groups: Any = None, k: int = 1
+    estimator: Any,
+    summary: FitSummary,
+    X: Any,
+    groups: Any = None,
+    k: int = 1,
+    *,
+    offset: Any = None,
 ) -> TopKIntervals:
     r"""Return the probability of each row to be among the first k, with an interval.
 
@@ -223,6 +229,8 @@ def top_k_intervals(
         One group label a row; None takes the index level "groups" of ``X``.
     k : int, default=1
         How many rows count as first.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row; needed after a fit with one.
 
     Returns
     -------
@@ -261,7 +269,7 @@ def top_k_intervals(
     check_count(k, "k")
     model, features = _asked(estimator, X, groups, "top_k_proba")
     _warn_of_penalty(summary, "top_k_intervals")
-    result = intervals_of_first(model, summary, features, groups, int(k))
+    result = intervals_of_first(model, summary, features, groups, int(k), offset)
     return result.labelled(X, **result._labels)
 
 
@@ -284,7 +292,8 @@ def pairwise_intervals(
         What ``summarize(estimator, ...)`` returned for the data of the fit. Its
         covariance (clustered or model) and its confidence are those of the intervals.
     X_a, X_b : {array-like, sparse matrix, dataframe} of shape (n_pairs, n_features)
-        Features of the first and of the second row of each pair.
+        Features of the first and of the second row of each pair. Offsets of a fit
+        do not count, as in ``pairwise_proba``.
 
     Returns
     -------

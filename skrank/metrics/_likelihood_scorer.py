@@ -45,7 +45,10 @@ class LogLikelihoodScorer(BaseEstimator):
     """
 
     # Which estimator is scored is an argument here, not metadata.
-    __metadata_request__score = {"groups": True, "estimator": UNUSED}  # noqa: RUF012
+    __metadata_request__score = {  # noqa: RUF012
+        **{"groups": True, "offset": True},
+        "estimator": UNUSED,
+    }
 
     _doc_link_module = "skrank"
 
@@ -60,9 +63,10 @@ class LogLikelihoodScorer(BaseEstimator):
         y: Any,
         groups: Any = None,
         sample_weight: Any = None,
+        **of_rows: Any,
     ) -> float:
         """Return ``self.score`` of the same arguments."""
-        return self.score(estimator, X, y, groups, sample_weight)
+        return self.score(estimator, X, y, groups, sample_weight, **of_rows)
 
     @takes_groups
     def score(
@@ -72,6 +76,8 @@ class LogLikelihoodScorer(BaseEstimator):
         y: Any,
         groups: Any = None,
         sample_weight: Any = None,
+        *,
+        offset: Any = None,
     ) -> float:
         """Return the mean log-likelihood of lists under a fitted ranker.
 
@@ -88,6 +94,8 @@ class LogLikelihoodScorer(BaseEstimator):
             One group label a row; None takes the index level "groups" of ``y``.
         sample_weight : array-like of shape (n_rows,), default=None
             Weight of each row's list, constant inside a list.
+        offset : array-like of shape (n_rows,), default=None
+            Known part of the score of each row; needed after a fit with one.
 
         Returns
         -------
@@ -117,11 +125,8 @@ class LogLikelihoodScorer(BaseEstimator):
             ) from error
         # Without an index, so that the ranker does not compare it once more.
         labels = np.asanyarray(y)
-        return float(
-            method(
-                features, labels, groups, average="mean", sample_weight=sample_weight
-            )
-        )
+        options = {"sample_weight": sample_weight, "offset": offset}
+        return float(method(features, labels, groups, average="mean", **options))
 
     @property
     def __name__(self) -> str:

@@ -18,6 +18,8 @@ from skrank.model_selection._comparison import Fold
 
 SMALLEST = 1e-3  # penalty of a path, as a share of the largest
 
+OWN = RankingScorer | LogLikelihoodScorer  # scorers that take weights and offsets
+
 
 def penalties_to_try(
     alphas: Any, ranker: BaseLinearRanker, data: FitData
@@ -95,15 +97,14 @@ def _largest_alpha(ranker: BaseLinearRanker, data: FitData) -> float:
 
 def _takes_weights(scorer: Any) -> bool:
     """Tell whether weights of lists can count in a score."""
-    kinds = RankingScorer | LogLikelihoodScorer
-    return isinstance(scorer, kinds) and scorer._accept_sample_weight()
+    return isinstance(scorer, OWN) and scorer._accept_sample_weight()
 
 
 def with_offset(scorer: Any, offset: Any) -> dict[str, Any]:
     """Return the offset for a scorer that hands it to ``predict``."""
     if offset is None:
         return {}
-    if not isinstance(scorer, RankingScorer):
+    if not isinstance(scorer, OWN):
         raise ValueError(
             f"scoring={scorer!r} hands no offset to predict. Use the name of a metric, "
             "or a scorer of skrank.metrics."

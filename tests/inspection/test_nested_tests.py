@@ -259,6 +259,36 @@ def test_weights_are_numbers_of_equal_lists():
     assert weighted.statistic == pytest.approx(expected.statistic, rel=1e-7)
 
 
+def test_an_offset_is_part_of_both_models():
+    X, y, groups = races()
+    offset = np.random.default_rng(1).standard_normal(len(y))
+    large, small = (
+        ListMLERanker(**EXACT).fit(part, y, groups, offset=offset)
+        for part in (X, X[["pace"]])
+    )
+    test = likelihood_ratio_test(small, large, X, y, groups, offset=offset)
+    of_large, of_small = (
+        PHReg(5 - y, part, strata=groups, offset=offset).fit().llf
+        for part in (X, X[["pace"]])
+    )
+    assert test.statistic == pytest.approx(2 * (of_large - of_small), rel=1e-7)
+    null = likelihood_ratio_test(None, large, X, y, groups, offset=offset)
+    left = np.exp(
+        offset.reshape(-1, 5)[np.arange(80)[:, None], y.reshape(-1, 5).argsort(1)]
+    )
+    chances = left / np.cumsum(left, axis=1)
+    expected = 2 * (of_large - np.log(chances).sum())
+    assert null.statistic == pytest.approx(expected, rel=1e-7)
+    fit = PHReg(5 - y, X, strata=groups, offset=offset).fit(groups=groups)
+    R = np.eye(4)[2:]
+    wald = wald_test(large, X, y, groups, R=R, offset=offset)
+    expected = fit.wald_test(R, use_f=False, scalar=True).statistic
+    assert wald.statistic == pytest.approx(expected, rel=1e-5)
+    for call in (likelihood_ratio_test, lambda _, *fit: wald_test(*fit)):
+        with pytest.raises(ValueError, match="was fitted with an offset"):
+            call(None, large, X, y, groups)
+
+
 def test_models_of_pairs_have_walds_test_and_the_ratio_for_lists_of_two_alone():
     X, y, groups = races()
     large = fitted(X, y, groups, RankNetRanker, normalize=None)

@@ -230,6 +230,32 @@ def test_clusters_and_confidence_of_the_summary_are_those_of_the_intervals():
     assert not np.allclose(other.standard_error, narrow.standard_error, rtol=0.01)
 
 
+@pytest.mark.parametrize("k", [1, 2])
+def test_an_offset_is_a_known_part_of_the_score(k):
+    X, y, groups = races()
+    offset = np.random.default_rng(8).standard_normal(len(y))
+    ranker = ListMLERanker(**EXACT).fit(X, y, groups, offset=offset)
+    summary = ranker.summary(X, y, groups, offset=offset)
+    rows, known = X[:5], np.array([2.0, 0.0, -1.0, 0.0, 1.0])
+    result = top_k_intervals(ranker, summary, rows, np.zeros(5), k, offset=known)
+    of_coef = lambda coef: first_k(rows @ coef + known, k)  # noqa: E731
+    np.testing.assert_allclose(result.probability, of_coef(ranker.coef_), rtol=1e-12)
+    slopes = gradient(of_coef, ranker.coef_)
+    variance = np.einsum("ij,jk,ik->i", slopes, summary.covariance_matrix, slopes)
+    np.testing.assert_allclose(result.standard_error, np.sqrt(variance), rtol=1e-7)
+    chances = top_k_proba(ranker, rows, np.zeros(5), k, offset=known)
+    np.testing.assert_allclose(chances.probability, result.probability, rtol=1e-12)
+    for call in (
+        lambda: top_k_intervals(ranker, summary, rows, np.zeros(5), k),
+        lambda: top_k_proba(ranker, rows, np.zeros(5), k),
+    ):
+        with pytest.raises(ValueError, match="was fitted with an offset"):
+            call()
+    pairs = pairwise_intervals(ranker, summary, rows[:2], rows[2:4])
+    gaps = (rows[:2] - rows[2:4]) @ ranker.coef_
+    np.testing.assert_allclose(pairs.win, special.expit(gaps), rtol=1e-12)
+
+
 def test_features_without_an_error_leave_no_interval_where_they_differ():
     X, y, groups = races()
     X = np.column_stack((X, groups))

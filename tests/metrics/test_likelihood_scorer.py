@@ -179,6 +179,33 @@ def test_models_of_pairs_have_the_composite_score():
     assert scorer(ranker, X, y, groups) == pytest.approx(total / 45, rel=1e-12)
 
 
+def test_an_offset_reaches_fit_and_score():
+    X, y, groups = orders()
+    offset = np.random.default_rng(2).standard_normal(len(y))
+    scores = routed(
+        cross_val_score,
+        make_pipeline(StandardScaler(), ListMLERanker()),
+        X,
+        y,
+        cv=QueryKFold(3),
+        scoring=log_likelihood_scorer(),
+        params={"groups": groups, "offset": offset},
+    )
+    expected = []
+    for train, test in QueryKFold(3).split(X, y, groups):
+        scaler = StandardScaler().fit(X[train])
+        parts = scaler.transform(X[train]), y[train], groups[train]
+        ranker = ListMLERanker().fit(*parts, offset=offset[train])
+        predicted = scaler.transform(X[test]) @ ranker.coef_ + offset[test]
+        expected.append(by_hand(predicted, y[test], groups[test]).mean())
+    np.testing.assert_allclose(scores, expected, rtol=1e-9)
+    path = RankerCV(alphas=[0.1], cv=3, scoring="log_likelihood")
+    path.fit(X, y, groups, offset=offset)
+    known = path.score(X, y, groups, offset=offset)
+    expected = by_hand(X @ path.coef_ + offset, y, groups).mean()
+    assert known == pytest.approx(expected, rel=1e-12)
+
+
 def test_models_of_partitions_may_find_ties_impossible():
     X, y, groups = orders()
     ranker = DavidsonLuceRanker().fit(X, y // 2, groups)
