@@ -88,9 +88,8 @@ def _counts(X: Any) -> NDArray[np.intp]:
         stored = sparse.coo_array(X)
         bad = stored.col[~np.isfinite(stored.data)]
         return np.bincount(bad, minlength=X.shape[1])
-    if hasattr(
-        X, "columns"
-    ):  # by column: NumPy would read pandas.NA of the whole frame as an object
+    # By column: NumPy would read pandas.NA of the whole frame as an object.
+    if hasattr(X, "columns"):
         return np.array([_n_bad(X[name]) for name in X.columns])
     table = np.asarray(X)
     if table.dtype.kind not in "fiub":

@@ -13,15 +13,16 @@ from scipy import sparse
 import skrank._kernels.gemv as gemv
 from skrank._data.lists import Floats, Indices, Lists
 
-BLOCK_BYTES = 2**21  # of X: more leaves the caches, less makes threads wait
-SMALLEST_BLOCK_BYTES = 2**17  # below this the calls cost more than the products
-N_BLOCKS = 16  # of an X that is smaller than so many blocks of full size
-LARGEST_INT = 2**31 - 1  # that BLAS takes for a number of rows
-PART = 1 / 16  # of the blocks that are left: a run of them, handed to a thread
+# Bytes of X: larger blocks leave the caches, smaller ones make threads wait.
+BLOCK_BYTES = 2**21
+SMALLEST_BLOCK_BYTES = 2**17  # in smaller blocks calls cost more than products
+N_BLOCKS = 16  # least number of blocks, if X has fewer of full size
+LARGEST_INT = 2**31 - 1  # largest number of rows that BLAS takes
+PART = 1 / 16  # share of the remaining blocks that a thread takes at once
 
 
 class Block:
-    """A run of whole lists: its rows of X, its lists, and what the loss prepared.
+    """A run of whole lists: its rows of X, its lists, and its prepared labels.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ class Block:
     prepared : object
         What ``loss.prepare`` returned for the block.
     factors : ndarray of shape (n_lists,)
-        What each list's value counts in the objective.
+        Factor of each list's value in the objective.
     offset : ndarray of shape (n_rows,) or None
         What is added to ``X @ coef``.
     """
@@ -76,7 +77,7 @@ class Block:
         self.row_factors = factors[0] if same else None
 
     def features(self, buffer: Floats | None) -> tuple[Any, Any]:
-        """Return the rows and their transpose, float64, the caller's buffer reused."""
+        """Return the rows and their transpose as float64, in the caller's buffer."""
         if self.source is not None:
             X = self.source[self.rows]
         else:
@@ -122,7 +123,7 @@ def linear_scores(X: Any, coef: Floats) -> Floats:
 
 
 def is_memory_mapped(X: Any) -> bool:
-    """Tell whether an array's memory is a file."""
+    """Return whether an array's memory is a file."""
     while X is not None:
         if isinstance(X, np.memmap | mmap.mmap):
             return True
@@ -131,7 +132,7 @@ def is_memory_mapped(X: Any) -> bool:
 
 
 def is_plain(X: Any) -> bool:
-    """Tell whether rows can be handed to BLAS as they lie in memory."""
+    """Return whether BLAS can take the rows as they are in memory."""
     return (
         gemv.available
         and isinstance(X, np.ndarray)
@@ -187,5 +188,5 @@ def _transposed(X: Any) -> Any:
 
 
 def _share(view: Any, data: NDArray, indices: NDArray, indptr: NDArray) -> None:
-    """Set the arrays of a sparse matrix; its constructor would copy parts of arrays."""
+    """Set the arrays of a sparse matrix, since its constructor would copy slices."""
     view.data, view.indices, view.indptr = data, indices, indptr

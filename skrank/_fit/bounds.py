@@ -103,13 +103,13 @@ def _place(column: Any, n_features: int, names: Sequence[Any] | None) -> int:
                 f"bounds names the column {column!r}, but X has no names of columns. "
                 "Number columns from 0, or fit on a data frame."
             )
-        found = np.flatnonzero(np.asarray(names, dtype=object) == column)
-        if not len(found):
+        places = np.flatnonzero(np.asarray(names, dtype=object) == column)
+        if not len(places):
             raise ValueError(
                 f"bounds names the column {column!r}, which X does not have. It has "
                 f"{_some(names)}."
             )
-        return int(found[0])
+        return int(places[0])
     if isinstance(column, bool) or not isinstance(column, int | np.integer):
         raise ValueError(
             f"bounds must have names or numbers of columns as keys, got {column!r}."

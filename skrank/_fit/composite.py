@@ -1,4 +1,4 @@
-r"""What of an objective has kinks or walls: the penalty on absolute values, and bounds.
+r"""The part of an objective that is not smooth: a penalty on absolute values, bounds.
 
 A linear ranker minimises :math:`\Phi(x) = F(x) + \sum_j \lambda_j |x_j|` within
 :math:`l \le x \le u`, with F smooth and x the weights and the loss's own parameters.
@@ -9,8 +9,8 @@ Along each parameter :math:`\Phi` has a slope to either side,
     r_j = \partial_j F + \lambda_j \,(1 \text{ if } x_j \ge 0 \text{ else} -1), \qquad
     l_j = \partial_j F + \lambda_j \,(1 \text{ if } x_j > 0 \text{ else} -1),
 
-and x is best where no step leads down: no r < 0 below the upper bound, and no l > 0
-above the lower.
+and x is optimal if no step lowers :math:`\Phi`: there is no r < 0 below the upper
+bound, and no l > 0 above the lower one.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Terms(NamedTuple):
 
 
 class Penalised:
-    r"""Base of objectives: what a penalty and bounds ask of the weights.
+    r"""Base of objectives: the penalty and the bounds of the weights.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Penalised:
 
     @property
     def is_smooth(self) -> bool:
-        """Tell whether there is neither a penalty on absolute values nor a bound."""
+        """Return whether there is neither a penalty on absolute values nor a bound."""
         return self.lasso == 0.0 and self.bounds is None
 
     def terms(self) -> Terms:
@@ -123,7 +123,7 @@ class Penalised:
         return Terms(l1, low, high)
 
     def at_bounds(self, coef: Floats) -> NDArray[np.bool_]:
-        """Tell which weights, of features that can rank, equal one of their bounds."""
+        """Return which weights equal one of their bounds, if their feature can rank."""
         if self.bounds is None:
             return np.zeros(len(coef), dtype=bool)
         held = (coef == self.bounds[0]) | (coef == self.bounds[1])
@@ -142,7 +142,7 @@ class Penalised:
         return kept
 
     def penalty_with_kinks(self, parameters: Floats) -> float:
-        """Return what the penalty on absolute values adds to the objective."""
+        """Return the penalty on absolute values."""
         if self.lasso == 0.0:
             return 0.0
         return self.lasso * float(np.abs(parameters[: self.n_features]).sum())

@@ -1,6 +1,6 @@
-r"""How an objective curves at the end of a fit, and where it falls for ever.
+r"""Curvature of an objective at the end of a fit, and directions of endless decrease.
 
-The algebra, in the units of :class:`~skrank._fit.objective.LinearObjective`. With
+In the units of :class:`~skrank._fit.objective.LinearObjective`. With
 :math:`\theta = [w, e]`, list weights :math:`v_q`, their sum V and divisors
 :math:`m_q`, the fit minimises
 
@@ -31,16 +31,17 @@ from skrank._data.lists import Floats, Indices
 from skrank._fit.derivatives import Derivatives, derivatives, score_range
 from skrank._fit.objective import LinearObjective
 
-# Relative eigenvalue of the correlations of features inside lists below which they
-# are taken as exactly dependent: differences of gradients do not see less.
+# Features count as exactly dependent below this relative eigenvalue of their
+# correlations inside lists: differences of gradients are not more exact.
 COLLINEAR = 1e-10
-# Share of a feature's own length below which a direction does not involve it.
+# A direction does not involve a feature if its part is below this share of the
+# feature's own length.
 INVOLVED = 1e-5
-FLAT = 1e-10  # relative curvature that rounding alone can give
-FAR = 150.0  # range of scores at which losses have become straight
-# A step that moves no two rows of a list further apart than this is no sign of trouble.
+FLAT = 1e-10  # relative curvature that may be rounding alone
+FAR = 150.0  # range of scores at which losses have become linear
+# A step is harmless if it changes no difference of two scores by more than this.
 SMALL_MOVE = 0.05
-# The loss rises this much slower one way than the other: it does not rise at all.
+# If the loss rises slower by this factor in one direction, it does not rise there.
 RECEDES = 1e-4
 WAYS = (1.0, -1.0)
 
@@ -53,12 +54,13 @@ class Curvature(NamedTuple):
     derivatives : Derivatives
         In the P free parameters.
     basis : ndarray of shape (P, r)
-        Directions that the data determine; along each the objective curves about
-        alike.
+        Directions that the data determine, scaled so that the objective has about the
+        same curvature along each.
     hessian, meat : ndarray of shape (r, r)
         H and J along the basis.
     inverse : ndarray of shape (r, r)
-        Of H + A along the basis, with eigenvalues of at least what rounding leaves.
+        Inverse of H + A along the basis, whose eigenvalues are raised to the size of
+        rounding errors.
     step : ndarray of shape (P,)
         The Newton step to the minimum.
     constant : ndarray of bool of shape (p,)
@@ -66,10 +68,10 @@ class Curvature(NamedTuple):
     collinear : list of ndarray of shape (p,)
         Weights of features, each a sum that is constant inside every list.
     separating : ndarray of shape (P,) or None
-        Where the objective never rises in some direction: each parameter's part in
-        it, times its feature's spread, the largest 1.
+        A direction in which the objective never rises: the part of each parameter,
+        times the spread of its feature, with the largest part 1. None if there is none.
     curved : bool
-        Whether the objective is curved upwards wherever the data can tell.
+        Whether the curvature is positive in all directions that the data determine.
     """
 
     derivatives: Derivatives
@@ -90,11 +92,11 @@ def curvature(
     free: np.ndarray | None = None,
     clusters: Indices | None = None,
 ) -> Curvature:
-    """Return how an objective curves at some parameters.
+    """Return the curvature of an objective at some parameters.
 
     Only ``free`` parameters count; None takes all. Weights are always free, other
-    parameters are where they are at no limit of the model. ``clusters`` are numbers of
-    the clusters of lists; None makes each list one.
+    parameters unless they are at a limit of the model. ``clusters`` are numbers of the
+    clusters of lists; None makes each list one.
     """
     with whole.running():  # BLAS threads would stall on products of blocks
         parts = derivatives(whole, parameters, clusters)
@@ -114,7 +116,7 @@ def curvature(
     penalty[:p] = alpha
     constant, dependent, basis = _estimable(parts.gram)
     if alpha > 0:
-        # The penalty tells even dependent features apart.
+        # With a penalty, coefficients of dependent features are determined too.
         basis = np.eye(p)[:, ~constant]
     basis = _scaled(basis, parts.hessian, penalty)
     H = basis.T @ parts.hessian @ basis
@@ -152,7 +154,7 @@ def _scaled(basis: Floats, hessian: Floats, penalty: Floats) -> Floats:
     basis = linalg.block_diag(basis, np.eye(n_extra))
     curves = np.diag(basis.T @ (hessian + np.diag(penalty)) @ basis).copy()
     if n_weights and not penalty.any():
-        # Weights compare already; extra parameters are brought to the same size.
+        # Weights are scaled already; scale extra parameters to the same curvature.
         curves[:n_weights] = curves[:n_weights].mean()
         curves /= curves[0] if curves[0] > 0 else 1.0
     basis /= np.sqrt(np.where(curves > 0, curves, 1.0))
@@ -160,7 +162,7 @@ def _scaled(basis: Floats, hessian: Floats, penalty: Floats) -> Floats:
 
 
 class _Held:
-    """An objective whose parameters that are not free stay where they are."""
+    """An objective as a function of the free parameters; the others are fixed."""
 
     def __init__(
         self, objective: LinearObjective, parameters: Floats, free: np.ndarray
@@ -179,8 +181,8 @@ class _Held:
 def _estimable(gram: Floats) -> tuple[np.ndarray, list[Floats], Floats]:
     """Return constant features, dependent sums, and a basis (p, r) of the rest.
 
-    The basis makes the features' products the identity, so that curvatures along it
-    compare.
+    Along the basis the Gram matrix of the features is the identity, so that curvatures
+    along it can be compared.
     """
     length = np.sqrt(np.diag(gram))
     constant = length == 0
@@ -222,9 +224,9 @@ def _recession(
 ) -> Floats | None:
     """Return a direction, up to its sign, in which the objective never rises, or None.
 
-    Where lists are separated the curvature and the gradient fade alike, so that the
-    Newton step stays of the size of the gap however long the solver runs; or both
-    have vanished, and the flattest direction or the coefficients' own is meant.
+    If lists are separated, curvature and gradient vanish at the same rate: the Newton
+    step stays as large as the gap, however long the solver runs. If both have vanished,
+    try the flattest direction, and the direction of the coefficients.
     """
     p = objective.n_features
     whole = objective.objective if isinstance(objective, _Held) else objective

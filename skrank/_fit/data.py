@@ -117,7 +117,7 @@ def check_data(
     method: str,
     reset: bool = False,
 ) -> FitData:
-    """Check the data that a method of a ranker was given, and find its lists.
+    """Check the data arguments of a ranker's method, and find the lists.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def check_data(
     Returns
     -------
     data : FitData
-        ``X`` as it was given, but for its kind of numbers.
+        The data; ``X`` is not copied if it is float64 or float32.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def known_scores(offset: Any, n_rows: int) -> Floats | None:
 
 
 def check_features(ranker: Any, X: Any) -> Any:
-    """Check features for a fitted ranker, and return them in their kind of numbers."""
+    """Check features for a fitted ranker; float64 and float32 stay."""
     check_is_fitted(ranker)
     return validate_features(ranker, X, reset=False)
 

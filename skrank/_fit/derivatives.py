@@ -16,19 +16,19 @@ from skrank._fit.objective import LinearObjective
 
 
 class Derivatives(NamedTuple):
-    """What a fit's covariances are made of; P parameters, p of them weights.
+    """Sums from which covariances are computed; P parameters, p of them weights.
 
     Attributes
     ----------
     gradient : ndarray of shape (P,)
-        Of the whole objective, penalty and all.
+        Gradient of the whole objective, with the penalty.
     hessian, meat : ndarray of shape (P, P)
         H and J of :mod:`skrank._fit.curvature`, both without the penalty.
     gram : ndarray of shape (p, p)
         Products of the features about their means inside lists, over the lists that
         have a gradient.
     counts : Counts
-        How many lists and clusters there are behind these numbers.
+        Numbers of lists and clusters that the sums contain.
     """
 
     gradient: Floats
@@ -39,7 +39,7 @@ class Derivatives(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How much data stands behind the derivatives.
+    """Numbers of lists and clusters that inform the derivatives.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Counts(NamedTuple):
 
 
 class ByCluster:
-    """Add up the gradients of lists, and count the lists that inform, by cluster.
+    """Add up gradients of lists by cluster, and count clusters that inform.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def derivatives(
     if small.any():
         _refuse_size(int(np.argmax(small)), "small")
     gradient[:p] += objective.ridge * parameters[:p]
-    # Differences in the extra parameters give the columns; products are symmetric.
+    # Differences in extra parameters give columns; rows follow by symmetry.
     hessian[p:, :p] = hessian[:p, p:].T
     hessian = (hessian + hessian.T) / 2
     meat, counts = by_cluster.finish()
@@ -163,15 +163,16 @@ def _refuse_size(column: int, size: str) -> NoReturn:
 
 
 def _scores_and_features(block: Block, coef: Floats) -> tuple[Floats, Floats]:
-    """Return a block's features about their means inside lists, and their scores.
+    """Return a block's features less their means inside lists, and their scores.
 
-    Losses do not depend on a list's mean score, but differences lose digits to it.
+    Losses do not depend on a list's mean score, but a large mean costs digits of
+    differences.
     """
     X = block.features(None)[0]
     X = X.toarray() if sparse.issparse(X) else X
     X = np.asarray(X, dtype=np.float64)
     lists = block.lists
-    # The first row out first, so that what is constant is exactly 0.
+    # Subtract the first row first, so that constant features become exactly 0.
     centred = X - lists.expand(X[lists.starts])
     means = np.add.reduceat(centred, lists.starts, axis=0) / lists.sizes[:, None]
     centred -= lists.expand(means)

@@ -1,4 +1,4 @@
-"""Warnings of a fit: data that cannot rank, solvers that stop, weights that grow."""
+"""Warnings of a fit: useless data, solvers that stop early, weights without limit."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from skrank._fit.objective import LinearObjective
 from skrank.losses import Loss
 from skrank.metrics import pairwise_accuracy_score
 
-# Below it products lose digits, then all. Where a penalty holds weights to the size of
-# gradients over alpha, scores are about spread squared over alpha.
+# Products of smaller numbers lose digits, then all of them. If a penalty keeps weights
+# at about gradient / alpha, scores are about spread^2 / alpha.
 SMALLEST_SCORE = np.finfo(np.float64).tiny / np.finfo(np.float64).eps
 
-FEW_FEATURES = 50  # whose second derivatives cost less than any fit
-LARGEST_BLOCK_BYTES = 2**24  # as float64, of which second derivatives hold copies
-LARGE_SCORE = 3.0  # range inside a list, which weights that grow for ever reach first
-FAR_OUT = 20.0  # beyond any margin, and logistic slopes are no rounding yet
-FEW_ITERATIONS, LITTLE = 4, 0.02  # and a share of the objective: a fit that ended soon
+FEW_FEATURES = 50  # for so few, second derivatives cost less than the fit
+LARGEST_BLOCK_BYTES = 2**24  # as float64; second derivatives hold copies of a block
+LARGE_SCORE = 3.0  # range inside a list; weights without limit give larger ones
+FAR_OUT = 20.0  # beyond all margins, where logistic slopes are still above rounding
+# A fit with fewer iterations and a smaller share of decrease has ended too soon.
+FEW_ITERATIONS, LITTLE = 4, 0.02
 LARGE_RATIO = 1e6  # of ranges of features
-FALLS = 1e-2  # share of the objective that a change of scores should lower, if it can
+FALLS = 1e-2  # share of the objective by which changed scores should lower it
 INVOLVED = 1e-2  # share of the largest part in a direction
 
 
@@ -40,7 +41,7 @@ def warn_of_data(name: str, data: FitData) -> None:
     Parameters
     ----------
     name : str
-        Who warns.
+        Name of the method, for the warning.
     data : FitData
         The data, with its constant features.
     """
@@ -51,7 +52,7 @@ def warn_of_data(name: str, data: FitData) -> None:
             f"{name}: no list has two rows, so there is nothing to rank and "
             "all weights stay 0. Check groups.",
         )
-    # Inside a search, warn of some constant features only in the final refit.
+    # Inside a search, warn about constant features only in the final refit.
     elif constant.any() and (constant.all() or not in_cross_validation()):
         warn(
             f"{name}: {int(constant.sum())} of {len(constant)} features are "
@@ -61,14 +62,14 @@ def warn_of_data(name: str, data: FitData) -> None:
 
 
 def warn_of_cost(name: str, data: FitData, loss: Loss) -> None:
-    """Warn, before it starts, of a fit that takes long or much memory."""
+    """Warn before a fit that takes long or needs much memory."""
     cost = loss.why_slow(data.y, data.lists)
     if cost is not None:
         warn(f"{name}: {cost}")
 
 
 def warn_of_solution(name: str, objective: LinearObjective, solution: Solution) -> None:
-    """Warn if the solver stopped early, or numbers left the range that they need."""
+    """Warn if the solver stopped early, or if numbers underflow."""
     if solution.problem is not None:
         warn(solution.problem, ConvergenceWarning)
     loss = objective.loss
@@ -85,7 +86,8 @@ def warn_of_solution(name: str, objective: LinearObjective, solution: Solution) 
     if (
         lists.sizes.max() > 1
         and np.array_equal(lists.max(y), lists.min(y))
-        and not np.any(np.abs(extra) >= loss.extra_limit)  # which has been said
+        # At a limit there has been a warning already.
+        and not np.any(np.abs(extra) >= loss.extra_limit)
     ):
         warn(
             f"{name}: all rows of each list are tied, so there is no order to "
@@ -94,13 +96,13 @@ def warn_of_solution(name: str, objective: LinearObjective, solution: Solution) 
 
 
 def warn_if_stuck(name: str, objective: LinearObjective, solution: Solution) -> None:
-    """Warn if values of very different size kept the solver from moving.
+    """Warn if features of very different size kept the solver from moving.
 
-    Along the largest feature any step is too long then, and what would be a step along
-    the others is rounding, so that the solver ends where it began and reports success.
+    Any step along the largest feature is too long then, and steps along the others are
+    below rounding. So the solver ends where it began, and reports success.
     """
     start = solution.value_at_zero
-    # All values are looked at, which takes some evaluations, only after a short fit.
+    # The check costs some evaluations, so it is made only after a short fit.
     is_short = solution.n_iter <= FEW_ITERATIONS and (
         start - solution.value <= LITTLE * abs(start)
     )
@@ -116,7 +118,7 @@ def warn_if_stuck(name: str, objective: LinearObjective, solution: Solution) -> 
         if not objective.is_smooth:
             gradient = objective.terms().subgradient(solution.parameters, gradient)
         gradient = gradient[: objective.n_features]
-        # What the objective still falls, at first, if scores change by 1.
+        # Decrease of the objective, to first order, if scores change by 1.
         falls = np.abs(gradient[known]) / ranges[known]
         if np.max(falls) < FALLS * abs(start):
             return
@@ -130,14 +132,14 @@ def warn_if_stuck(name: str, objective: LinearObjective, solution: Solution) -> 
 
 
 def is_separated(objective: LinearObjective, solution: Solution) -> bool:
-    """Tell whether all pairs are in order, and larger weights are better still."""
+    """Return whether all pairs are in order and larger weights lower the objective."""
     p = objective.n_features
     coef, extra = solution.parameters[:p], solution.parameters[p:]
     growth = objective.unbounded(coef)
     if not growth.any():
         return False
     value, gradient = objective(np.concatenate((coef + growth, extra)))
-    # Some losses end at finite weights: there the value rises or the slope is 0.
+    # Some losses have finite optima: beyond them the value rises or has slope 0.
     rises = value > solution.value + 1e-12 * abs(solution.value)
     if rises or not gradient.any():
         return False
@@ -149,7 +151,7 @@ def is_separated(objective: LinearObjective, solution: Solution) -> bool:
 
 @singledispatch
 def all_in_order(objective: LinearObjective, coef: Floats) -> bool:
-    """Tell whether the scores of some weights put every pair of rows in order.
+    """Return whether some weights put every pair of rows in order.
 
     Without the offset, beside which weights may grow without end.
     """
@@ -161,10 +163,10 @@ def all_in_order(objective: LinearObjective, coef: Floats) -> bool:
 def receding_direction(
     objective: LinearObjective, solution: Solution, names: list[str]
 ) -> str | None:
-    """Return parameters along which the objective falls for ever, or None.
+    """Return a direction in which the objective falls for ever, or None.
 
-    Second derivatives cost as much as one iteration a feature, and some copies of
-    the largest block, so many features and long lists are left to ``summary``.
+    Second derivatives cost one iteration for each feature, and some copies of the
+    largest block. So for many features or long lists only ``summary`` makes this check.
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ def receding_direction(
     free = free_parameters(objective, extra)
     try:
         separating = curvature(objective, solution.parameters, free).separating
-    except (ValueError, np.linalg.LinAlgError):  # no second derivatives: no verdict
+    except (ValueError, np.linalg.LinAlgError):  # the check needs second derivatives
         return None
     if separating is None:
         return None
@@ -215,7 +217,7 @@ def warn_of_growth(
             "solver stops. Set alpha above 0."
         )
         return
-    # Chains are there where exact sums cost too much, as second derivatives would.
+    # Chains are used where exact sums cost too much; second derivatives would too.
     is_drawn = np.isnan(solution.value)
     direction = None if is_drawn else receding_direction(objective, solution, names())
     if direction is not None:
@@ -228,7 +230,7 @@ def warn_of_growth(
 
 
 def free_parameters(objective: LinearObjective, extra: Floats) -> np.ndarray:
-    """Return which parameters the data determine: all weights, extra at no limit."""
+    """Return which parameters are free: weights, and others that are at no limit."""
     prepared = [block.prepared for block in objective.blocks]
     determined = objective.loss.estimated(extra, prepared)
     return np.concatenate((np.ones(objective.n_features, dtype=bool), determined))
@@ -241,7 +243,7 @@ def involved(parts: Floats, names: list[str]) -> str:
 
 
 def _is_flat_far_out(loss: Loss, extra: Floats) -> bool:
-    """Tell whether a pair far enough in order costs nothing more, as with hinges."""
+    """Return whether the loss of pairs far in order is constant, as with hinges."""
     pair, order = Lists([2]), np.array([1.0, 0.0])
     prepared = loss.prepare(loss.check_labels(order, pair), pair)
     slope = loss.value_and_gradient(FAR_OUT * order, prepared, pair, extra)[1]

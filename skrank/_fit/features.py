@@ -1,4 +1,4 @@
-"""Which features cannot rank: those that are constant inside every list."""
+"""Find features that are constant inside every list, which cannot rank."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from scipy import sparse
 from skrank._data.lists import Indices, Lists
 
 N_STEPS = 64
-STEP_BYTES = 2**24  # so that a large memory map is never gathered by large parts
+STEP_BYTES = 2**24  # so that only small parts of a memory map are in memory
 
 
 def constant_features(
     X: Any, lists: Lists, rows: Indices | None = None
 ) -> NDArray[np.bool_]:
-    """Tell which features are constant inside every list.
+    """Return which features are constant inside every list.
 
-    Goes through the lists in steps and drops each feature where it first varies, so
-    that ordinary data cost one step.
+    Goes through the lists in steps, and drops each feature once it varies, so that
+    usual data need one step.
 
     Parameters
     ----------
@@ -43,8 +43,9 @@ def constant_features(
         filled = X.indices if X.data.all() else X.indices[X.data != 0]
         n_filled = np.bincount(filled, minlength=X.shape[1])
         never_stored = n_filled == 0
-        # Without duplicates, fewer values than the smallest list has rows cannot fill
-        # any list: zeros are beside them. So most columns of a wide X are done with.
+        # A column with fewer stored values than the smallest list has rows has a zero
+        # in every list, so it varies wherever a value is stored. That decides most
+        # columns of a wide X.
         if X.has_canonical_format:
             constant = never_stored | (n_filled >= lists.sizes.min())
         if not (constant & ~never_stored).any():
@@ -93,7 +94,7 @@ def _varied_sparse(
     first[0] = True
     first[1:] = (columns[1:] != columns[:-1]) | (of_list[1:] != of_list[:-1])
     starts = np.flatnonzero(first)
-    # A cell with fewer stored values than rows holds zeros besides.
+    # A cell with fewer stored values than rows also holds zeros.
     filled = np.diff(starts, append=len(columns)) == part.sizes[of_list[starts]]
     same = np.minimum.reduceat(values, starts) == np.maximum.reduceat(values, starts)
     return columns[starts[~(filled & same)]]

@@ -1,10 +1,10 @@
-r"""How an objective curves, approximated by a Gram matrix of its features.
+r"""The Hessian of an objective, approximated by a Gram matrix of its features.
 
-Near some parameters the Hessian of the loss's part is about :math:`Z^T D Z`. D holds
-one number a row, from ``Loss.curvature_weights`` times what the row's list counts; Z
-are the features less their D-weighted means inside lists, since only differences of
-scores inside a list matter. For a loss with parameters of its own, mixed and second
-derivatives in these are central differences of gradients.
+Near some parameters the Hessian of the loss is about :math:`Z^T D Z`. D holds one
+number a row: ``Loss.curvature_weights`` times the factor of the row's list. Z holds the
+features less their D-weighted means inside lists, since only differences of scores
+inside a list matter. Mixed and second derivatives in a loss's own parameters are
+central differences of gradients. See doc/math/solver.md.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from skrank._data.lists import Floats, Indices
 from skrank._fit.blocks import Block
 from skrank._fit.objective import LinearObjective
 
-# With fewer, sampling alone makes directions of independent features differ.
+# With fewer, sampling error makes independent features look dependent.
 ROWS_A_FEATURE = 256
 LEAST_BLOCKS = 4
-STEP = 1e-4  # of a loss's own parameters, which are logarithms
+STEP = 1e-4  # for differences in a loss's own parameters, which are logarithms
 
-# Nanoseconds on a current core, of which only the ratios count: an entry of X in one
-# evaluation; an entry centred and scaled; a multiplication with addition in LAPACK.
+# Nanoseconds on a current core, of which only ratios matter: for an entry of X in one
+# evaluation; to centre and scale an entry; for a multiply-add in LAPACK.
 READ, CENTRE, MULTIPLY = 0.6, 4.0, 0.04
-# A stored entry of a sparse X in an evaluation, and with each other one of its row.
+# For a stored entry of a sparse X in an evaluation, and for each pair in its row.
 READ_SPARSE, PAIR_SPARSE = 3.0, 5.0
-DENSE = 1 / 16  # share of entries stored from which sparse rows are spread out
+DENSE = 1 / 16  # share of stored entries from which sparse rows are made dense
 LARGEST_GRAM = 2**24  # entries, unless X has more
 
 
 class Basis(NamedTuple):
-    """Directions that span what the rows of X tell, where features outnumber rows.
+    """Directions that span the rows of X, where features outnumber rows.
 
     Attributes
     ----------
     directions : ndarray of shape (n_free, n_directions)
         Orthonormal columns.
     rows : ndarray of shape (n_rows, n_directions)
-        The rows of X about the means of their lists, along these.
+        The rows of X less the means of their lists, along these directions.
     """
 
     directions: Floats
@@ -73,7 +73,7 @@ class Gram(NamedTuple):
     extra: Floats
 
     def mixed(self, other: Gram, share: float) -> Gram:
-        """Return these sums with a share of others in them."""
+        """Return a weighted mean of these sums and others."""
         gram, cross, extra = (
             (1.0 - share) * own + share * its
             for own, its in zip(self[2:], other[2:], strict=True)
@@ -90,7 +90,7 @@ def free_features(objective: LinearObjective) -> Indices:
 
 @singledispatch
 def needs_basis(objective: LinearObjective) -> bool:
-    """Tell whether features outnumber the rows of a dense X."""
+    """Return whether features outnumber the rows of a dense X."""
     n_free = len(free_features(objective))
     return n_free > objective.data.lists.n_rows and not sparse.issparse(
         objective.data.X
@@ -99,7 +99,7 @@ def needs_basis(objective: LinearObjective) -> bool:
 
 @singledispatch
 def passes_of_gram(objective: LinearObjective) -> float:
-    """Return about how many evaluations take as long as to whiten once.
+    """Return the cost of one whitening, in evaluations of the objective.
 
     Infinite where the matrices would take far more memory than X.
     """
@@ -136,10 +136,10 @@ def sampled_blocks(objective: LinearObjective) -> list[Block]:
 
 
 def row_space(objective: LinearObjective, start: Floats) -> Basis:
-    """Return a basis of the rows of X about the means of their lists, by thin QR.
+    """Return a basis of the rows of X less the means of their lists, by thin QR.
 
-    The least objective with a penalty lies in their space. A start outside of it adds
-    the direction by which it is.
+    With a penalty the optimum lies in their space. If the start is outside, its part
+    outside is one direction more.
     """
     free = free_features(objective)
     rows = [_dense(block, free, objective) for block in objective.blocks]
@@ -151,7 +151,7 @@ def row_space(objective: LinearObjective, start: Floats) -> Basis:
     )
     directions, triangle = linalg.qr(centred.T, mode="economic")
     outside = start[free]
-    for _ in range(2):  # once more, since the first leaves rounding
+    for _ in range(2):  # twice, since the first pass leaves rounding errors
         outside = outside - directions @ (directions.T @ outside)
     length = np.linalg.norm(outside)
     if length > 1e-12 * np.linalg.norm(start):
@@ -166,7 +166,7 @@ def weighted_gram(
 ) -> Gram:
     """Return the sums at some parameters, block after block.
 
-    From a sample of blocks where rows are many, scaled up by what lists count.
+    For many rows a sample of blocks is taken, scaled up by the factors of lists.
     """
     n_features, n_extra = objective.n_features, len(objective.extra_start)
     free = free_features(objective)
@@ -231,7 +231,7 @@ def _block_gram(rows: Any, weights: Floats, block: Block) -> Floats:
     means = _means(rows * weights[:, np.newaxis], total, block)
     scaled = rows - lists.expand(means)
     scaled *= np.sqrt(weights)[:, np.newaxis]
-    # A Gram matrix that is not finite is not used to whiten.
+    # A Gram matrix that is not finite is found later, and not used to whiten.
     with np.errstate(over="ignore", invalid="ignore"):
         return scaled.T @ scaled
 
@@ -241,7 +241,7 @@ def _in_extra(
 ) -> tuple[Floats, Floats]:
     """Return derivatives of a block's gradients in one extra parameter.
 
-    Of that in the scores, (n_rows,), and of those in extra parameters, (n_lists,
+    Those of the gradient in the scores, (n_rows,), and in extra parameters, (n_lists,
     n_extra).
     """
     change = np.zeros(len(extra))

@@ -13,8 +13,8 @@ from skrank._fit.search import LAST_DIGITS, Point, Search, not_finite
 from skrank._fit.solution import Solution
 
 __all__ = ["LAST_DIGITS", "Point", "Solution", "minimize_lbfgs"]
-# Share of the decrease that is far below the digits of the objective: where a search is
-# stuck so near, there is nothing to warn of, whatever tol asks for.
+# Share of the decrease that is far below the rounding of the objective. If a search is
+# stuck that close to the optimum, do not warn, whatever tol is.
 NOTHING_LEFT = 1e-20
 
 
@@ -62,20 +62,20 @@ def minimize_lbfgs(
     verbose : int, default=0
         Print a line every ``verbose`` iterations, where positive.
     name : str, default="skrank"
-        Who speaks in messages.
+        Name of the method, for messages.
     enough : callable, default=None
-        Called with where the solver is and the estimate after each iteration; true is
-        success.
+        Called after each iteration with the current point and the estimate; if it
+        returns true, the solver stops with success.
     max_evaluations : int, default=None
         Largest number of evaluations, None for 100 times ``max_iter``.
     sums : Gram, default=None
-        The Gram matrix to begin with, where it is known.
+        The Gram matrix to begin with, if it is known.
 
     Returns
     -------
     solution : Solution
-        What was found; a problem if the solver stops for any reason but success,
-        unless rounding is all that is left of the gradient.
+        The result; with a problem if the solver stops without success, unless the
+        gradient is rounding alone.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def minimize_lbfgs(
 
 
 def _solution(search: Search) -> Solution:
-    """Return where the search ended, and what went wrong."""
+    """Return the end of a search, with its problem if there is one."""
     at, gap, share = search.at, 0.0, 0.0
     if search.has_moved:
         gap, share = search.gap(), search.share_left() ** 2
@@ -135,7 +135,7 @@ def _solution(search: Search) -> Solution:
 
 
 def _problem(search: Search, share: float) -> str:
-    """Say that the solver stopped early, and what to do."""
+    """Return a text that the solver stopped early, with advice."""
     if search.reason == "limit":
         why = "it reached max_iter"
         advice = "Raise max_iter, scale X, or raise alpha."
@@ -151,6 +151,6 @@ def _problem(search: Search, share: float) -> str:
 
 
 def _is_rounding(search: Search) -> bool:
-    """Tell whether rounding is all that is left of the gradient."""
+    """Return whether the gradient is rounding alone."""
     rounding = search.objective.rounding(search.at.parameters)
     return bool(np.all(np.abs(search.at.gradient) <= rounding))

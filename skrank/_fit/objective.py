@@ -1,4 +1,4 @@
-"""What a linear ranker minimises, in one pass over blocks of whole lists."""
+"""The objective of a linear ranker, in one pass over blocks of whole lists."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from skrank._fit.data import FitData
 from skrank._fit.threads import one_blas_thread
 from skrank.losses.base import Loss
 
-SAMPLED_BLOCKS, SAMPLED_ROWS = 4, 2048  # to see the spread of features
-NEAR = 10.0  # spreads that differ by less are treated alike
+SAMPLED_BLOCKS, SAMPLED_ROWS = 4, 2048  # to estimate the spread of features
+NEAR = 10.0  # spreads that differ by less count as equal
 
 # Returns the value of each list of a block at its scores and extra parameters, the
 # gradient in the scores, and that in the extra parameters where there are any.
@@ -65,7 +65,7 @@ class LinearObjective(Penalised):
     bounds : tuple of two ndarray of shape (n_features,), default=None
         Least and largest weights.
     normalize : {None, "size", "terms"}, default=None
-        What each list's value is divided by.
+        Divisor of each list's value.
     n_jobs : int, default=1
         Number of threads inside :meth:`running`.
     """
@@ -89,7 +89,8 @@ class LinearObjective(Penalised):
         self.shared: dict[str, Any] = {}
         self.extra_start = loss.extra_parameters(y, lists)
         weights = data.list_weights()
-        shares = weights / weights.max()  # the sum of huge weights overflows
+        # Divide first, so that the sum of huge weights cannot overflow.
+        shares = weights / weights.max()
         shares /= shares.sum()
         firsts = block_bounds(X, lists)
         self.blocks: list[Block] = []
@@ -111,13 +112,13 @@ class LinearObjective(Penalised):
             self.blocks.append(
                 Block(view, source, where, start, stop, part, prepared, factors, offset)
             )
-        # A wide sparse X: adding n_features numbers a block would cost more than
-        # reading X again.
+        # For a wide sparse X, adding n_features numbers for each block costs more than
+        # reading X twice.
         self.product_at_end = sparse.issparse(X) and (
             self.n_features * len(self.blocks) > X.nnz
         )
         self._parts = runs_of_blocks(len(self.blocks))
-        # More threads than parts would only wait.
+        # More threads than parts would have nothing to do.
         self.n_jobs = min(self.n_jobs, len(self._parts))
         self._pool: ThreadPoolExecutor | None = None
         self._sampled_ranges: Floats | None = None
@@ -131,7 +132,7 @@ class LinearObjective(Penalised):
     def with_penalty(self, alpha: float, shared: dict[str, Any]) -> LinearObjective:
         """Return the same objective with another penalty.
 
-        In ``shared`` solvers leave for each other what no penalty changes.
+        Solvers share through ``shared`` results that no penalty changes.
         """
         other = copy(self)
         other.alpha, other.shared = alpha, shared
@@ -153,8 +154,8 @@ class LinearObjective(Penalised):
     def running(self) -> Iterator[LinearObjective]:
         """Use ``n_jobs`` threads inside, and one thread for each BLAS product.
 
-        BLAS threads would make the last bits depend on how many there are, and blocks
-        are too small to gain from them.
+        With BLAS threads the last bits would depend on their number, and blocks are too
+        small to gain from them.
         """
         with one_blas_thread():
             if self.n_jobs == 1:
@@ -183,7 +184,7 @@ class LinearObjective(Penalised):
     def data_term(
         self, parameters: Floats, of_block: BlockLoss
     ) -> tuple[float, Floats]:
-        """Return the objective without its penalty, for any loss of a block.
+        """Return the objective without its penalty, for any loss of blocks.
 
         ``of_block`` returns values and gradients at a block's scores.
         """
@@ -194,8 +195,8 @@ class LinearObjective(Penalised):
         waiting = deque(range(len(self._parts)))
 
         def work() -> None:
-            # Two, since a block is still there when the next one is read. Memory that
-            # is not written to costs nothing.
+            # Two buffers, since a block is still in use when the next one is read.
+            # Memory that is never written costs nothing.
             buffers = self._buffers(2)
             while True:
                 try:
@@ -287,7 +288,7 @@ class LinearObjective(Penalised):
         return spread_from(self.sampled_ranges())
 
     def sampled_ranges(self) -> Floats:
-        """Return the ranges in a few blocks, looked for once."""
+        """Return the ranges in a few blocks; computed once."""
         if self._sampled_ranges is None:
             self._sampled_ranges = self.ranges()
         return self._sampled_ranges
@@ -311,13 +312,13 @@ class LinearObjective(Penalised):
             starts = block.lists.starts[block.lists.starts < n_rows]
             high = np.maximum.reduceat(X, starts, axis=0)
             low = np.minimum.reduceat(X, starts, axis=0)
-            # In float64: the range of float32 sentinels is beyond float32.
+            # In float64, since the range of huge float32 values exceeds float32.
             with np.errstate(over="ignore"):
                 total += np.mean(np.subtract(high, low, dtype=np.float64), axis=0)
         return total
 
     def _buffers(self, n_buffers: int) -> list[Floats | None]:
-        """Return room for the float64 rows of any block, if they need it."""
+        """Return a buffer for the float64 rows of any block, if blocks need it."""
         X = self.data.X
         if sparse.issparse(X) or X.dtype == np.float64:
             return [None] * n_buffers
@@ -325,11 +326,12 @@ class LinearObjective(Penalised):
         return [np.empty((longest, self.n_features)) for _ in range(n_buffers)]
 
     def rounding(self, parameters: Floats) -> Floats:
-        r"""Return a bound on what rounding alone adds to each entry of the gradient.
+        r"""Return a bound on the rounding error of each entry of the gradient.
 
-        64 roundings of :math:`\sum_i |x_{ij}| (c_i + |r_i|) + \alpha |w_j|`, with r the
-        gradient in the scores and c what a list counts; for extra parameters, of the
-        number of terms, each of a slope of about 1 at most. Reads X once more.
+        The bound is 64 eps times :math:`\sum_i |x_{ij}| (c_i + |r_i|) + \alpha |w_j|`,
+        with r the gradient in the scores and c the factors of lists; for extra
+        parameters, times the number of terms, whose slopes are about 1 at most. Reads X
+        once more.
         """
         coef = np.ascontiguousarray(parameters[: self.n_features])
         extra = parameters[self.n_features :]
@@ -350,7 +352,7 @@ class LinearObjective(Penalised):
 
 
 def spread_from(total: Floats) -> Floats:
-    """Return what the solver takes as spread of features from sums of ranges."""
+    """Return the spread of features for the solver, from sums of ranges."""
     known = (total > 0) & np.isfinite(total)
     median = np.median(total[known]) if known.any() else 1.0
     with np.errstate(over="ignore"):
@@ -359,7 +361,7 @@ def spread_from(total: Floats) -> Floats:
 
 
 def _misshapen(loss: Loss, result: Any, block: Block, n_extra: int) -> str:
-    """Say what a loss should have returned for a block, and what it did."""
+    """Return an error text on the shapes that a loss must return and has returned."""
     n_lists = len(block.factors)
     also = f", and in {n_extra} parameters for each of {n_lists} lists"
     return (

@@ -55,8 +55,8 @@ def solve_path(
 ) -> list[Solution]:
     """Minimise an objective for each penalty, largest first.
 
-    A solution is where the next fit starts. The objective at zero weights and the last
-    Gram matrix, which do not depend on the penalty, serve all fits.
+    Each fit starts from the last solution. The objective at zero weights and the last
+    Gram matrix do not depend on the penalty, so all fits share them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The strength of the penalty by rule, for ``alpha="auto"``."""
+"""Choose the strength of the penalty by a rule, for ``alpha="auto"``."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from skrank._data.lists import Floats, Lists
 from skrank._fit.blocks import block_bounds
 from skrank._fit.data import FitData
 
-WIDEST_EXACT = 1000  # features whose covariance is formed; else it is sampled
-N_PROBES = 64  # random directions, which leave an error of at most a fifth
-NOTHING_VARIES = 1.0  # any strength will do
+WIDEST_EXACT = 1000  # features up to which the covariance is formed, not sampled
+N_PROBES = 64  # random directions; they give an error of at most a fifth
+NOTHING_VARIES = 1.0  # the strength where no feature varies, so any will do
 
 
 def penalty_by_rule(data: FitData) -> float:
@@ -89,7 +89,7 @@ def _parts(data: FitData) -> Iterator[tuple[Any, Lists]]:
         start, stop = data.lists.offsets[first], data.lists.offsets[last]
         rows = slice(start, stop) if data.rows is None else data.rows[start:stop]
         part = data.X[rows]
-        # Rounding of what cannot rank would count beside what can.
+        # Leave out constant features, whose rounding errors would count.
         if data.constant is not None and data.constant.any():
             part = part[:, ~data.constant]
         yield part, data.lists.part(first, last)
@@ -113,7 +113,8 @@ def moments(data: FitData, unit: float) -> tuple[float, Floats]:
             rows = (
                 rows / unit if rows.dtype == np.float64 else rows.astype(float) / unit
             )
-            # The first row out first: far from 0 the mean alone would cancel.
+            # Subtract the first row first: far from 0 subtracting the mean would lose
+            # digits.
             rows -= lists.expand(rows[lists.starts])
             rows -= lists.expand(lists.sum(rows) / lists.sizes[:, None])
             trace += float(np.vdot(rows, rows))
@@ -126,10 +127,10 @@ def moments(data: FitData, unit: float) -> tuple[float, Floats]:
 
 
 def _sparse_product(rows: Any, lists: Lists, probes: Floats) -> tuple[Floats, float]:
-    """Return Z'Z times directions, and the sum of squares of Z, never formed.
+    """Return Z'Z times directions, and the sum of squares of Z, without forming Z.
 
-    Z is the rows less the means of their lists, so that Z'Z is X'X less what the
-    means make of it.
+    Z holds the rows less the means of their lists, so Z'Z is X'X less the same product
+    of the means.
     """
     of_list = lists.expand(np.arange(lists.n_lists))
     ones = np.ones(lists.n_rows)

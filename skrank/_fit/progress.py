@@ -1,4 +1,4 @@
-"""Report the progress of a fit to scikit-learn's callbacks, where it has them."""
+"""Report the progress of a fit to scikit-learn's callbacks, if it has them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ try:
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stand for scikit-learn's mixin: there are no callbacks to set."""
+        """Replacement for scikit-learn's mixin, without callbacks."""
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -21,17 +21,17 @@ _listener: ContextVar[Callable[[], None] | None] = ContextVar("listener", defaul
 
 
 def iteration_done() -> None:
-    """Tell the callbacks of the running fit, if any, that an iteration is over."""
+    """Notify the callbacks of the running fit, if any, of a finished iteration."""
     listener = _listener.get()
     if listener is not None:
         listener()
 
 
 def reports_progress(fit: F) -> F:
-    """Decorate a ``fit`` so that callbacks hear of its begin, iterations and end.
+    """Decorate a ``fit`` so that callbacks are called at its start, iterations and end.
 
-    Without callbacks set, on the estimator or on a search or pipeline around it, the
-    fit runs as it is. What callbacks answer does not stop a fit.
+    If no callbacks are set, on the estimator or on a search or pipeline around it, the
+    fit runs as it is. Callbacks cannot stop a fit.
     """
 
     @wraps(fit)
@@ -40,7 +40,7 @@ def reports_progress(fit: F) -> F:
             hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
         ):
             return fit(self, X, y, *args, **kwargs)
-        # How many iterations there will be is not known before.
+        # The number of iterations is not known in advance.
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
 

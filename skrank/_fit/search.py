@@ -1,4 +1,4 @@
-"""One minimisation by L-BFGS, in coordinates that are made anew where that pays."""
+"""One minimisation by L-BFGS, in coordinates that are renewed where that pays."""
 
 from __future__ import annotations
 
@@ -28,22 +28,24 @@ from skrank._fit.whitening import (
     units_of_spread,
 )
 
-LAST_DIGITS = 64 * float(np.finfo(np.float64).eps)  # of the objective, lost in its sums
-PAST, LEAST_PAST = 30, 10  # steps that L-BFGS remembers, the fewer the wider X
+# Relative rounding error of the objective.
+LAST_DIGITS = 64 * float(np.finfo(np.float64).eps)
+PAST, LEAST_PAST = 30, 10  # steps that L-BFGS remembers; fewer for wide X
 PAST_BYTES = 2**23
-# Evaluations before features are whitened anew, with the curvature where the search has
-# come to; twice as many each time from the second on. Until then D is too far off.
+# Evaluations before features are whitened again, with the curvature at the current
+# point; twice as many each time from the second on. Earlier, D would be too far off.
 PATIENCE = 8
-# Whitening anew pays for so many decades of the gap that are left, and for more where
-# it costs more passes.
+# Whitening again pays if so many decades of the gap remain, and more if it costs more
+# passes.
 DECADES, PASSES_A_DECADE = 3.0, 8.0
-# Where to whiten costs more passes, a fit may well be done before: begin without.
+# If whitening costs more passes than this, the fit may end before it pays: begin
+# without.
 MOST_PASSES = 50.0
-# Share of the first Gram matrix in later ones. Rows far in the flat part of a loss have
-# no curvature there, and steps along them would be too long.
+# Share of the first Gram matrix in later ones. Rows in the flat part of a loss have no
+# curvature there, so that steps along them would be too long without this.
 KEPT = 0.01
-EVALUATIONS_AN_ITERATION = 100  # that a whole fit may take
-NOTHING = 1e-10  # beside another slope, as rounding may leave it
+EVALUATIONS_AN_ITERATION = 100  # of a whole fit, on average
+NOTHING = 1e-10  # ratio of slopes that rounding can explain
 
 
 class Point(NamedTuple):
@@ -55,7 +57,7 @@ class Point(NamedTuple):
 
 
 class Search:
-    """One minimisation: where it is, what it has cost, and why it ended.
+    """One minimisation: its current point, its cost, and why it ended.
 
     ``reason`` is None while it runs; then "converged", "enough", "ftol", "limit" or,
     where the line search ends without a lower value, "stuck".
@@ -112,7 +114,7 @@ class Search:
     def known_start(self) -> Point | None:
         """Return the objective at the start, if a fit with another penalty ended there.
 
-        Only its penalty differs.
+        Only the penalty has to be computed again.
         """
         last, alpha = self.objective.shared.get("last", (None, 0.0))
         if last is None or not np.array_equal(last.parameters, self.start):
@@ -124,13 +126,13 @@ class Search:
         return Point(self.start, last.value + 0.5 * float(pull @ coef), gradient)
 
     def evaluate(self, parameters: Floats) -> Point:
-        """Return the objective somewhere."""
+        """Evaluate the objective at some parameters."""
         self.n_evaluations += 1
         self.seen = Point(parameters, *self.objective(parameters))
         return self.seen
 
     def climb_down(self, sums: Gram | None) -> None:
-        """Run L-BFGS in coordinates that are made anew where that pays."""
+        """Run L-BFGS, and renew the coordinates where that pays."""
         self.has_moved = True
         self.passes = passes_of_gram(self.objective)
         if sums is None:
@@ -153,7 +155,7 @@ class Search:
             self.go_on_by_gradients()
 
     def whiten(self, sums: Gram | None = None) -> None:
-        """Take coordinates from the curvature here, or from sums that are known."""
+        """Make coordinates from the curvature at this point, or from known sums."""
         first = self.first_sums
         if sums is None:
             if needs_basis(self.objective) and self.basis is None:
@@ -176,7 +178,7 @@ class Search:
             self.patience = np.inf
 
     def run(self, function: Callable) -> None:
-        """Run L-BFGS from here until it is done, or whitening anew would pay."""
+        """Run L-BFGS from this point until it is done, or whitening again pays."""
         self.n_before = self.n_evaluations
         origin = self.at
         slope = self.coordinates.slope(origin.gradient)
@@ -187,7 +189,8 @@ class Search:
         if not length > 0.0:
             self.reason = "stuck"
             return
-        # The solver's first step has length 1 in v = u / step: Newton's, if whitened.
+        # The solver's first step has length 1 in v = u / step, which is Newton's step
+        # in whitened coordinates.
         self.step = 1.0 if isinstance(self.coordinates, Units) else length
         self.length = length
         first, size = slope / length, len(slope)
@@ -222,10 +225,10 @@ class Search:
             self.reason = "limit" if self.n_iter >= self.max_iter else "stuck"
 
     def is_rounding_beside_extra(self, slope: Floats) -> bool:
-        """Tell whether the slope of weights is nothing beside that of extra parameters.
+        """Return whether the slope of weights is rounding beside the other slopes.
 
-        Then weights stay where they are until it is not: where nothing but ties is
-        seen, rounding would be all that moves them, and more at each step.
+        Then weights stay fixed for now. If all rows tie, their slope is rounding alone,
+        which would move them further with each step.
         """
         n_extra = len(self.objective.extra_start)
         n_weights = len(slope) - n_extra
@@ -245,10 +248,10 @@ class Search:
         return 0.5 * float((first + gradient) @ v)
 
     def go_on_by_gradients(self) -> None:
-        """Go on where values have run out of digits.
+        """Continue by gradients where values have no digits left.
 
-        Near the optimum a step changes the value by less than its rounding, though not
-        the gradient.
+        Near the optimum a step changes the value by less than its rounding error, but
+        still changes the gradient.
         """
         before, self.reason, self.patience = self.at, None, np.inf
         largest = np.max(np.abs(self.coordinates.slope(before.gradient)))
@@ -258,7 +261,7 @@ class Search:
             self.at = before
 
     def after_iteration(self, intermediate_result: OptimizeResult) -> None:
-        """Take the last evaluation as where the search is; stop where it should."""
+        """Make the last evaluation the current point, and stop if a rule says so."""
         before, self.at = self.at, self.seen
         self.n_iter += 1
         iteration_done()
@@ -282,7 +285,7 @@ class Search:
             raise StopIteration
 
     def whitening_pays(self) -> bool:
-        """Tell whether the search has come far enough, and has far enough to go."""
+        """Return whether enough has been done, and enough remains, to whiten again."""
         if self.held and not self.is_rounding_beside_extra(
             self.coordinates.slope(self.at.gradient)
         ):
@@ -296,13 +299,13 @@ class Search:
         return bool(left >= DECADES + self.passes / PASSES_A_DECADE)
 
     def decrease(self) -> float:
-        """Return how far the objective has come down since zero weights."""
+        """Return the decrease of the objective since zero weights."""
         return max(self.zero.value - self.at.value, 0.0)
 
     def gap(self) -> float:
         """Return the estimate of how far the objective is above its least value.
 
-        Units know nothing of curvature.
+        Without whitening it is rough, since units do not reflect curvature.
         """
         if isinstance(self.coordinates, Units):
             return np.inf
@@ -313,9 +316,9 @@ class Search:
     def share_left(self) -> float:
         """Return the root of the estimate's share of the decrease.
 
-        Where values have no digits to tell a decrease, of that which the first gradient
-        promises. In units, which know nothing of curvature: the largest entry of the
-        gradient, as a share of that at zero weights.
+        If values have no digits to show a decrease, take the decrease that the first
+        gradient predicts. Without whitening, return the largest entry of the gradient
+        over that at zero weights.
         """
         slope = self.free_slope(self.at)
         if isinstance(self.coordinates, Units):
@@ -330,11 +333,11 @@ class Search:
         return length / float(whole) if whole > 0.0 else length
 
     def is_done(self) -> bool:
-        """Tell whether ``tol`` is met."""
+        """Return whether ``tol`` is met."""
         return self.share_left() <= self.tol
 
     def slope_at(self, point: Point) -> Floats:
-        """Return the gradient in the solver's coordinates, made once a point."""
+        """Return the gradient in the solver's coordinates; computed once a point."""
         known = self.known_slope
         if (
             known is None
@@ -346,7 +349,7 @@ class Search:
         return known[2]
 
     def free_slope(self, point: Point) -> Floats:
-        """Return the gradient in the solver's coordinates, without what bounds hold."""
+        """Return the gradient in the solver's coordinates, with 0 where bounds hold."""
         slope = self.slope_at(point)
         n_extra = len(self.objective.extra_start)
         if n_extra:

@@ -1,4 +1,4 @@
-"""Minimise an objective whose loss has kinks, by smooth losses ever closer to it."""
+"""Minimise an objective whose loss has kinks, by smooth losses that approach it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS, Point
 from skrank._fit.solution import Solution
 
 WIDTHS = 4.0 ** -np.arange(16)
-GAP = 1e-4  # share of the objective that it may be above the least possible
-FLOOR = 1e-9  # share of that at zero weights: less is as good as nothing
-# Close to kinks the curvature changes within their width: there the estimate of what is
-# left is too small by more than elsewhere.
+GAP = 1e-4  # allowed distance from the least value, as a share of the objective
+FLOOR = 1e-9  # share of the objective at zero weights that counts as nothing
+# Close to kinks the curvature changes within their width, so that the estimate of the
+# gap is too small, by up to this factor.
 CAUTION = 100.0
-# Near a kink the gradient turns within the width: what tol asks of a smooth loss would
-# cost ten times the iterations, for digits beyond the gap. So 100 times tol will do, up
-# to the largest that leaves the gap to the widths.
+# Near a kink the gradient changes within the width, so the user's tol would take ten
+# times the iterations, for digits below the gap. So 100 times tol is used, but no more
+# than leaves the gap to the widths.
 SMOOTHED_TOL = 100.0
 LARGEST_SMOOTHED_TOL = 1e-3
 
@@ -42,12 +42,12 @@ def minimize_by_smoothing(
     .. math:: \min F \ge \min F_w \approx F_w(x) - g
 
     where g is 100 times the estimate of :func:`minimize_lbfgs`, since that is too small
-    near kinks, or :math:`\|\nabla F_w(x)\|^2 / (2 \alpha)` if that is less. So each is
-    minimised until it is as near to its least value as to F, and the sequence ends when
-    F is by this at most a share of itself above its least possible value: 1e-4, or
-    ``tol`` if that is more (or 1e-9 of its value at zero weights, where a fit meets all
-    margins). Else the parameters of :func:`minimize_lbfgs` mean the same; ``max_iter``
-    is that of all together.
+    near kinks, or :math:`\|\nabla F_w(x)\|^2 / (2 \alpha)` if that is less. Each smooth
+    objective is minimised until it is as near to its least value as to F. The sequence
+    ends when F is at most a share of itself above its least value, by this bound: 1e-4,
+    or ``tol`` if that is larger (or 1e-9 of its value at zero weights, if a fit meets
+    all margins). The other parameters are those of :func:`minimize_lbfgs`; ``max_iter``
+    limits all iterations together.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def minimize_by_smoothing(
     near = _NearEnough(objective, share, floor)
     tol = max(tol, min(SMOOTHED_TOL * tol, LARGEST_SMOOTHED_TOL))
     left, n_evaluations, n_whitenings = int(max_iter), 1, 0
-    budget = EVALUATIONS_AN_ITERATION * left  # of all widths together
+    budget = EVALUATIONS_AN_ITERATION * left  # for all widths together
     sums = None
     widths = iter(WIDTHS.tolist())
     width = next(widths)
@@ -92,12 +92,12 @@ def minimize_by_smoothing(
             width, sums = next(widths), below.sums
         elif sums is None or below.n_whitenings:
             break
-        else:  # an estimate from a Gram matrix of other widths may be too small
+        else:  # the estimate uses a Gram matrix of other widths, and may be too small
             sums = None
     rest = near.rest(_subgradient(smooth, start), below.gap)
     gap = above + (rest if np.isfinite(rest) else 0.0)
     problem = None if np.isfinite(rest) else below.problem
-    # If the user's own ftol stopped the fit, do not warn: it is as close as they asked.
+    # If the user's own ftol stopped the fit, do not warn: it is as close as asked for.
     stopped = ftol <= LAST_DIGITS or left < 1 or below.problem is not None
     if problem is None and stopped and gap > max(share * value, floor):
         problem = _problem(f"{name} stopped after {max_iter - left}", width, value, gap)
@@ -128,7 +128,7 @@ def _subgradient(objective: LinearObjective, parameters: Floats) -> Floats:
 
 
 def _problem(stopped: str, width: float, value: float, gap: float) -> str:
-    """Say how near the solver came."""
+    """Return a text on how near the solver came."""
     return (
         f"{stopped} iterations with kinks rounded by {width:g}, which leaves the value "
         f"{value:.6g} up to {gap:.2g} above the least possible. Raise max_iter, scale "
@@ -137,25 +137,25 @@ def _problem(stopped: str, width: float, value: float, gap: float) -> str:
 
 
 class _NearEnough:
-    """Tell when a smooth objective is minimised as closely as the one with kinks needs.
+    """Decide when a smooth objective is minimised as closely as is useful.
 
     Parameters
     ----------
     objective : LinearObjective
         The one with kinks.
     share : float
-        Of its value that it may be above the least possible, all in all.
+        Allowed distance above the least value, as a share of its value.
     floor : float
-        What it may be above that in any case.
+        Distance that is always allowed.
     """
 
     def __init__(self, objective: LinearObjective, share: float, floor: float) -> None:
         self.objective, self.share, self.floor = objective, share, floor
-        self.kinks = np.inf  # about what lies between the two objectives
+        self.kinks = np.inf  # estimated distance of the two objectives
         self.n_evaluations = 0
 
     def __call__(self, point: Point, gap: float) -> bool:
-        """Tell it of a smooth objective at a point, and an estimate of its gap."""
+        """Return whether to stop at a point of a smooth objective, given its gap."""
         rest = self.rest(point.gradient, gap)
         if not rest <= self.kinks:
             return False
@@ -166,9 +166,9 @@ class _NearEnough:
         return rest <= self.kinks
 
     def rest(self, gradient: Floats, gap: float) -> float:
-        r"""Return how far the smooth objective may be above its least value.
+        r"""Return a bound on how far the smooth objective is above its least value.
 
-        With caution by an estimate, at most :math:`\|\nabla F\|^2 / (2 \alpha)`.
+        It is a cautious estimate, and at most :math:`\|\nabla F\|^2 / (2 \alpha)`.
         """
         alpha = self.objective.ridge
         if alpha == 0.0 or len(self.objective.extra_start):

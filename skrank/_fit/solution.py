@@ -1,4 +1,4 @@
-"""What a solver found."""
+"""The result of a solver."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skrank._fit.gram import Gram
 
 
 class Solution(NamedTuple):
-    """What a solver found, and what it took.
+    """The result of a solver, and its cost.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class Solution(NamedTuple):
     gap : float
         Estimate of how far the value is above the least possible.
     n_evaluations, n_whitenings : int
-        Number of evaluations of the objective, and of Gram matrices made beside them.
+        Numbers of evaluations of the objective, and of Gram matrices.
     sums : Gram or None
-        The last of these.
+        The last Gram matrix.
     value_at_zero : float
         The objective at zero weights; with bounds that exclude these, that at the
         start where it is larger.

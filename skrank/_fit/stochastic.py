@@ -12,9 +12,9 @@ from skrank._fit.lbfgs import Solution
 from skrank._fit.objective import LinearObjective
 from skrank.losses._samplers import PartitionSampler, Streams
 
-AVERAGED = 0.25  # the share of the updates, at the end, that an average takes in
-# Mean cosine of gradients that follow each other, and the fewest to judge by. With
-# noise alone and a step of share c of the curvature's inverse it is -c / 2.
+AVERAGED = 0.25  # share of the updates, at the end, whose weights are averaged
+# Mean cosine of successive gradients, and the least number of them to judge by. With
+# noise alone, and steps that are a share c of the inverse curvature, it is -c / 2.
 OVERSHOOT = -0.5
 FEWEST_TURNS = 10
 
@@ -31,7 +31,7 @@ class SampledObjective:
     sampler : PartitionSampler
         Draws the gradient in the scores from what ``loss.prepare`` returned.
     seed : int
-        Where all random numbers come from.
+        Seed of all random numbers.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class SampledObjective:
         self.objective, self.sampler, self.seed = objective, sampler, seed
 
     def draw(self, coef: Floats, step: int) -> Floats:
-        """Return a draw of the gradient, without the penalty; same for same steps."""
+        """Return a draw of the gradient, without the penalty; equal for equal steps."""
 
         def of_block(block: Block, scores: Floats, extra: Floats) -> Any:
             streams = Streams(self.seed, step, block.start)
@@ -70,7 +70,7 @@ class SampledObjective:
 
 
 class _Batch:
-    """Some lists, and what their mean counts beside those of other batches."""
+    """Some lists, and the weight of their mean among batches."""
 
     __slots__ = ("draws", "factor")
 
@@ -91,7 +91,7 @@ def ascend(
     verbose: int = 0,
     name: str = "skrank",
 ) -> Solution:
-    r"""Climb a penalised mean log-likelihood by draws of its gradient.
+    r"""Maximise a penalised mean log-likelihood by draws of its gradient.
 
     .. math::
 
@@ -122,7 +122,7 @@ def ascend(
     verbose : int, default=0
         Print a line every ``verbose`` passes, where positive.
     name : str, default="skrank"
-        Who speaks in messages.
+        Name of the method, for messages.
 
     Returns
     -------

@@ -18,9 +18,9 @@ _limit: Any = None
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Return the BLAS libraries of the process, which take 3 ms to look for.
+    """Return the BLAS libraries of the process; the search takes 3 ms, so it is cached.
 
-    Those of numpy and scipy, which all products here use, are loaded by then.
+    All products use those of numpy and scipy, which are loaded by then.
     """
     return ThreadpoolController()
 
@@ -29,9 +29,9 @@ def _libraries() -> ThreadpoolController:
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread inside, and restore its threads afterwards.
 
-    The limit is the whole process's. A fit that begins while another runs would see
-    one thread, take it for what was there, and "restore" it last: so the first to
-    enter sets the limit, and the last to leave lifts it.
+    The limit holds for the whole process. A fit that begins while another runs would
+    see the limit, and later restore it as if it were the user's setting. So the first
+    fit sets the limit, and the last one to end lifts it.
     """
     global _n_inside, _limit
     with _lock:
@@ -43,7 +43,8 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         with _lock:
-            if _n_inside > 0:  # else this is a child forked inside, without a limit
+            # The count is 0 in a child that was forked inside, where there is no limit.
+            if _n_inside > 0:
                 _n_inside -= 1
                 if _n_inside == 0:
                     _forget_owner()
@@ -53,7 +54,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _begin_anew() -> None:
-    """Lift, in a forked child, the limit of fits whose threads it does not have."""
+    """Lift the limit in a forked child, which does not run the fits that set it."""
     global _lock, _n_inside, _limit
     _lock = Lock()
     if _limit is not None:
@@ -64,8 +65,8 @@ def _begin_anew() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    # Not while another thread holds the lock, or looks through the loaded libraries,
-    # which has a lock of its own: nobody would release them in the child.
+    # Hold the locks during a fork: if another thread held one, nobody would release it
+    # in the child. Looking through the loaded libraries takes a lock of its own.
     os.register_at_fork(
         before=lambda: _lock.acquire(),
         after_in_parent=lambda: _lock.release(),
@@ -76,8 +77,9 @@ if hasattr(os, "register_at_fork"):
 def _forget_owner() -> None:
     """Let any Python thread set the number of BLAS threads.
 
-    From threadpoolctl 3.8 on only the thread that set it last can, and what others
-    ask is ignored: fits in worker threads would not be limited, nor restored.
+    With threadpoolctl 3.8 and later, only the thread that set the number last can
+    change it; calls of others are ignored. Then fits in worker threads would not be
+    limited, or the number not restored.
     """
     if hasattr(OpenBLASController, "clear_controlling_thread"):
         OpenBLASController.clear_controlling_thread(force=True)

@@ -1,4 +1,4 @@
-r"""Coordinates in which an objective curves about alike in all directions.
+r"""Coordinates in which an objective has about the same curvature in all directions.
 
 With :math:`H \approx Z^T D Z + \alpha I = R^T R` (see :mod:`skrank._fit.gram`),
 L-BFGS in :math:`u = R w` needs as many steps for correlated features of wild scales as
@@ -17,20 +17,20 @@ from skrank._data.lists import Floats
 from skrank._fit.gram import Gram
 from skrank._fit.objective import LinearObjective
 
-# Of a diagonal of 1, for each feature: what rounding leaves open in a Gram matrix.
-# It changes coordinates, never the optimum.
+# Added to a diagonal of 1, times the number of features: the rounding error of a Gram
+# matrix. It changes coordinates, but never the optimum.
 ROUNDING = 4.0 * np.finfo(np.float64).eps
-# Smallest eigenvalue, of a scaled Gram matrix whose diagonal is 1, that counts without
-# a penalty. Along the others the objective is flat, or the rows do not tell.
+# Smallest eigenvalue of a scaled Gram matrix, with diagonal 1, that counts without a
+# penalty. Along smaller ones the objective is flat, or the rows do not determine it.
 FLOOR = 1e-8
-# Eigenvalues of such a matrix, for each feature, that are rounding of 0.
+# Eigenvalues of such a matrix, per feature, that are 0 but for rounding.
 NOTHING = 1e-13
-# Where features explain more than this of the curvature in a loss's own parameter, the
-# approximation is too coarse to subtract what they explain.
+# If features explain more than this share of the curvature in a loss's own parameter,
+# the approximation is too coarse to subtract it.
 MOST_EXPLAINED = 0.95
 LONGEST = 10.0  # step of a loss's own parameter, which is a logarithm
-LEAST_EXPLAINED = 1e-6  # less may be nothing but the error of differences
-SMALLEST = 1e-250  # curvature along a feature: less has lost digits
+LEAST_EXPLAINED = 1e-6  # smaller values may be errors of the differences
+SMALLEST = 1e-250  # curvature along a feature; smaller numbers have lost digits
 
 
 class Coordinates(Protocol):
@@ -42,13 +42,13 @@ class Coordinates(Protocol):
     size: int
 
     def move(self, u: Floats) -> Floats:
-        """Return the change of parameters that a change of u makes, R^-1 u."""
+        """Return the change of parameters for a change of u, R^-1 u."""
 
     def slope(self, gradient: Floats) -> Floats:
         """Return the gradient in u, R^-T times that in the parameters."""
 
     def extra_units(self) -> Floats:
-        """Return what the loss's own parameters are multiplied by in u."""
+        """Return the factors of the loss's own parameters in u."""
 
 
 class Units:
@@ -70,10 +70,10 @@ class Units:
 class Root:
     r"""A root R of a symmetric matrix, :math:`A \approx R^T R`, for products with R^-1.
 
-    The Cholesky factor of A scaled to a unit diagonal. Where A has no penalty and is
-    deficient: its eigenvectors, with eigenvalues below a floor raised to it. What is
-    minimised from zero then stays at zero along directions in which nothing changes:
-    of all optima, that of least norm in the units of the scaled matrix.
+    It is the Cholesky factor of A, scaled to a unit diagonal. If A has no penalty and
+    is singular, eigenvectors are used, and eigenvalues below a floor are raised to it.
+    A search from zero then stays at zero along directions in which nothing changes, so
+    it ends at the optimum of least norm in the units of the scaled matrix.
     """
 
     def __init__(self, matrix: Floats, alpha: float) -> None:
@@ -95,7 +95,7 @@ class Root:
             values, vectors = linalg.eigh(scaled)
             floor = FLOOR if alpha == 0 else ROUNDING * n
             self.vectors = vectors / np.sqrt(np.maximum(values, floor))
-            if alpha == 0:  # nothing changes along these, so nothing moves there
+            if alpha == 0:  # the objective is flat along these, so do not move
                 self.vectors[:, values <= NOTHING * n] = 0.0
 
     def move(self, u: Floats) -> Floats:
@@ -127,9 +127,9 @@ class Whitened:
         \begin{pmatrix} R & B \\ 0 & S \end{pmatrix},
         \qquad B = R^{-T} C, \quad S^2 = \mathrm{diag}(E - B^T B).
 
-    S is diagonal, so that bounds on e are bounds on its coordinates,
-    and at least so large that the step to be expected from the gradient is no longer
-    than such parameters are apart.
+    S is diagonal, so that bounds on e are bounds on its coordinates. It is large enough
+    that the step expected from the gradient is not longer than usual differences of
+    such parameters.
     """
 
     def __init__(self, sums: Gram, alpha: float, gradient: Floats) -> None:
@@ -176,7 +176,7 @@ class Whitened:
 
 
 def can_be_whitened(sums: Gram, alpha: float) -> bool:
-    """Tell whether sums stayed within the range of numbers, for each feature."""
+    """Return, for each feature, whether its sums stayed within the range of numbers."""
     with np.errstate(over="ignore", invalid="ignore"):
         diagonal = np.diag(sums.gram) + alpha
         everything = sums.gram.sum() + sums.cross.sum() + sums.extra.sum()
@@ -184,12 +184,12 @@ def can_be_whitened(sums: Gram, alpha: float) -> bool:
 
 
 def units_of_spread(objective: LinearObjective, gradient_at_zero: Floats) -> Units:
-    """Return the score that one unit of each parameter makes.
+    """Return the change of scores for one unit of each parameter.
 
-    ``sqrt(spread_j^2 + alpha / slope)``: the penalty curves the objective too, in
-    proportion to the loss's own slope, which stands for its curvature. Where the
-    penalty curves it more than the loss, weights of about 1 in these units are far off:
-    the solver starts with a step of length 1, so that units are larger by this ratio.
+    It is ``sqrt(spread_j^2 + alpha / slope)``: the penalty adds to the curvature, and
+    the slope of the loss stands for its curvature. If the penalty dominates, weights of
+    about 1 in these units are far from the optimum. Since the solver starts with a step
+    of length 1, units are then larger by this ratio.
     """
     spread = objective.spread()
     slope = float(np.max(np.abs(gradient_at_zero[: len(spread)]) / spread, initial=0.0))

@@ -38,8 +38,8 @@ from skrank._kernels._sorting cimport Row, sort_rows
 from skrank._kernels._strips cimport curve_strip, plain_strip, weighted_strip
 
 cdef enum:
-    FEWEST = 4  # rows of a box that has moments
-    MANY_PAIRS = 250  # of two boxes: from here on moments are cheaper
+    FEWEST = 4  # least number of rows of a box with moments
+    MANY_PAIRS = 250  # of two boxes; for more, moments are faster
     LOG_COST = 12  # of a pair that needs a log, over one that does not
 
 
@@ -109,7 +109,7 @@ cdef class BoxedPairs:
         self.better.v, self.better.uv = &room[3, 0], &room[4, 0]
         self.better.total = &room[7, 0]
         self.e, self.centre = &room[19, 0], &room[20, 0]
-        # Sums of four numbers a box, boxes of both sides in the same rows of room.
+        # Sums of four numbers for each box; both sides use the same rows of the buffer.
         self.better.centre, self.better.sums = &room[5, 0], &room[10, 0]
         self.worse.centre, self.worse.sums = &room[6, 0], &room[14, 0]
         self.better.cell, self.worse.cell = &room[21, 0], &room[22, 0]
@@ -147,7 +147,7 @@ cdef class BoxedPairs:
         for i in range(n):
             self.centre[i] = centre_of(s[i])
             self.e[i] = exp(self.model.scale * (s[i] - cell_of(self.centre[i])))
-            rows[i].score = -s[i]  # the sort puts the largest first
+            rows[i].score = -s[i]  # since the sort puts the largest first
             rows[i].label = i
         sort_rows(rows, rows + n, n, 0)
         for i in range(n):
@@ -184,7 +184,7 @@ cdef class BoxedPairs:
             self.tie_level()
             self.finish(&self.better, -1.0)
             return
-        # The level at which the halves are most alike.
+        # Split at the level that makes the halves most equal.
         while high - low > 1:
             level = (low + high) // 2
             if self.starts[level] - self.starts[0] <= middle:
@@ -383,7 +383,7 @@ cdef class BoxedPairs:
             self.sums.value += a * own_n * n + b * (own_n * s - own_s * n)
 
     cdef void tie_level(self) noexcept nogil:
-        """Add the pairs of tied rows: half of what all ordered pairs are, and no row's own.
+        """Add the pairs of tied rows: half of all ordered pairs of two different rows.
         """
         cdef Side* side = &self.better
         cdef Sums before = self.sums

@@ -1,4 +1,4 @@
-"""What every kernel of ranked lists does first: check lengths, find the longest list."""
+"""Check lengths and find the longest list, as every kernel of ranked lists does."""
 
 cdef struct Shape:
     Py_ssize_t n_rows, n_lists
@@ -33,7 +33,7 @@ cdef int wrong_length(
 cdef inline int check_length(
     str name, Py_ssize_t length, Py_ssize_t wanted, str unit
 ) except -1:
-    """Refuse an array that has not one entry for each row, list, level or rank."""
+    """Raise ValueError unless an array has one entry for each row, list or level."""
     if length != wanted:
         return wrong_length(name, length, wanted, unit)
     return 0

@@ -1,9 +1,9 @@
-"""What every kernel of ranked lists does first: check lengths, find the longest list.
+"""Check lengths and find the longest list, as every kernel of ranked lists does first.
 
-Kernels index without bounds checks. So that a wrong length never reads or writes
-outside an array, each entry asks for the shape of its lists here, and then compares the
-length of every other array with it. That costs a comparison an array and a pass over
-the lists, which find the longest of them for the buffers anyway.
+Kernels index without bounds checks. So that a wrong length never reads or writes outside
+an array, each entry gets the shape of its lists here, and then compares the length of
+every other array with it. That costs a comparison for each array and a pass over the
+lists, which is needed anyway to find the longest list for the buffers.
 
 There are two ways to cut rows into lists:
 
@@ -34,7 +34,7 @@ cdef int wrong_length(
 cdef Py_ssize_t check_offsets(
     str name, const Py_ssize_t[::1] offsets, Py_ssize_t end
 ) except -1:
-    """Return the largest step of offsets that rise from 0 to ``end``, which is checked.
+    """Check that offsets rise from 0 to ``end``, and return their largest step.
 
     A negative ``end`` stands for any.
     """
@@ -120,7 +120,7 @@ cdef Py_ssize_t most_stages(
     const Py_ssize_t[::1] level_offsets,
     Py_ssize_t n_last,
 ) except -1:
-    """Return the largest number of stages, once each list has enough levels for its own.
+    """Check that lists have enough levels for their stages; return the most stages.
 
     The last ``n_last`` levels of a list cannot be stages.
     """

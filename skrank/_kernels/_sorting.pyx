@@ -15,7 +15,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memmove
 
 cdef enum:
-    SMALL_CUTOFF = 64  # selection by insertion pays up to here
+    SMALL_CUTOFF = 64  # largest cut-off for which selection by insertion is faster
 
 
 cdef int64_t sort_rows(
@@ -103,7 +103,7 @@ cdef Py_ssize_t rank_rows(
         rows[i].label = labels[i]
     sort_rows(rows, scratch, k, sign)
     cut = rows[k - 1].score
-    lost = NAN  # the score of the last row left out level with the k-th
+    lost = NAN  # the score of the last row that was left out although tied with the k-th
     for i in range(k, n):
         if scores[i] < cut:
             continue

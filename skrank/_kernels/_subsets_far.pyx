@@ -29,13 +29,13 @@ from skrank._kernels._subsets cimport (
     take_stage,
 )
 
-# Probabilities below TINY count as 0, and stages need one of at least ENOUGH. The part
-# of E_m that is left out is below 1e-37 of it; doubles end near 1e-308.
+# Probabilities below TINY count as 0, and a stage needs one of at least ENOUGH. So less
+# than 1e-37 of E_m is left out. The smallest doubles are near 1e-308.
 cdef double TINY = 1e-290
 cdef double ENOUGH = 1e-250
-cdef double CLOSE = 10.0  # range of u in which the start of Newton minds all rows
+cdef double CLOSE = 10.0  # range of u in which Newton's start uses all rows
 cdef double FURTHEST = 745.0  # exp(-745) is the smallest double above 0
-cdef double TOO_RARE = 1e-40  # sizes of this probability move no gradient
+cdef double TOO_RARE = 1e-40  # sizes less likely than this do not change the gradient
 
 
 cdef void far_list(const Far* far, const Data* data, Py_ssize_t q) noexcept nogil:
@@ -65,7 +65,7 @@ cdef void far_list(const Far* far, const Data* data, Py_ssize_t q) noexcept nogi
             data, q, end - starts[level], starts[level + 1] - starts[level], high,
             far.top[level * cap], far.s, far.in_s, 1,
         )
-        # From here on the probability that the stage takes m rows.
+        # From here on this is the probability that the stage takes m rows.
         for m in range(cap):
             log_e[m] = exp(log_e[m] + data.log_weights[m] - high)
             if data.in_weights != NULL:
@@ -100,7 +100,7 @@ cdef void far_top(
 cdef inline double tilted(double s, double t, Py_ssize_t m, double x) noexcept nogil:
     """Return u, or the nearest number that is not further than where p is 0 or 1."""
     cdef double u = (s - t) / m + x
-    if u > FURTHEST:  # comparisons, since fmin is a call
+    if u > FURTHEST:  # by comparisons, since fmin would be a function call
         return FURTHEST
     return u if u > -FURTHEST else -FURTHEST
 
@@ -159,7 +159,7 @@ cdef void far_gradient(
             level += 1
             n_left = starts[n_levels] - starts[level]
             if n_left >= m and far.tilt[level * cap + m - 1] > minus_infinity():
-                break  # the next level has a tilt of its own
+                break  # the next level has its own tilt
         if most < TOO_RARE:
             continue
         far_forward(

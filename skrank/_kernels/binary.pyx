@@ -15,7 +15,7 @@ from skrank._kernels._lists cimport Shape, check_length, shape_of_lists
 from skrank._kernels._sorting cimport AVERAGE, BEST, ORDER, Row, rank_rows
 
 cdef enum:
-    LEVEL = 4  # every relevant row of a block counts at the block's end
+    LEVEL = 4  # every relevant row of a block counts as if at its end
 
 cdef enum Divisor:
     ALL = 0
@@ -359,7 +359,7 @@ def average_precision(
                 elif hits > 0:
                     total /= hits
                 values[q] = total
-            # A mean over orders can exceed 1 by a rounding error.
+            # Rounding may bring a mean over orders above 1.
             values[q] = min(values[q], 1.0)
     return out
 
@@ -393,7 +393,7 @@ def reciprocal_rank(
     cdef Shape shape = check_rows(relevant, scores, offsets)
     cdef Py_ssize_t q, start, end, i, j, rank, m, n_relevant, first
     cdef double best, chance, value
-    cdef bint found
+    cdef bint any_relevant
     check_count("cutoff", cutoff)
     out = np.zeros(shape.n_lists)
     cdef double[::1] values = out
@@ -401,15 +401,15 @@ def reciprocal_rank(
         for q in range(shape.n_lists):
             start = offsets[q]
             end = offsets[q + 1]
-            found = False
+            any_relevant = False
             best = 0.0
             first = end
             for i in range(start, end):
-                if relevant[i] > 0 and (not found or scores[i] > best):
-                    found = True
+                if relevant[i] > 0 and (not any_relevant or scores[i] > best):
+                    any_relevant = True
                     best = scores[i]
                     first = i
-            if not found:
+            if not any_relevant:
                 continue
             rank = 0
             m = 0
@@ -558,7 +558,7 @@ def binary_preference(
                         uncapped = min(max(limit - before, 0.0), other + 1)
                         lost = uncapped * before + uncapped * (uncapped - 1) / 2
                         lost += (other + 1 - uncapped) * limit
-                        # A relevant row stands before each of these places alike.
+                        # Each of these places is equally likely for a relevant row.
                         lost /= (other + 1) * divisor
                     total += hits * (1.0 - lost)
                 before += other

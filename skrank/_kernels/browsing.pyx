@@ -21,7 +21,7 @@ from skrank._kernels._browsing cimport read_row, same
 from skrank._kernels._lists cimport Shape, check_length, shape_of_blocks
 
 cdef enum:
-    MANY = 600  # places for rows of two kinds or more that have too many orders
+    MANY = 600  # tied places with at least two kinds of rows: too many orders
 
 
 cdef Py_ssize_t count_states(
@@ -180,15 +180,15 @@ def count_orders(
     const Py_ssize_t[::1] starts not None,
     const Py_ssize_t[::1] offsets not None,
 ):
-    """Return in how many ways that differ each list's tied rows can be ordered.
+    """Return the number of different orders of each list's tied rows.
 
-    Only ranks up to the cut-off are told apart. A block's ways to fill t places
-    with rows of one more kind are A'(t) = sum_j C(t, j) A(t - j).
+    Orders that differ only behind the cut-off count once. With rows of one more kind, a
+    block has A'(t) = sum_j C(t, j) A(t - j) ways to fill t places.
 
     Parameters
     ----------
     attraction, utility : float64 of shape (n_rows,)
-        What tells rows apart. Equal rows of a block stand together.
+        What distinguishes rows. Equal rows of a block stand together.
     cutoff : int
         Last rank that counts.
     starts, offsets : intp of shape (n_blocks + 1,) and (n_lists + 1,)

@@ -1,15 +1,13 @@
 """Orders of tied rows that get the most clicks, or the fewest, of a browsing user.
 
-A row is read with a chance that depends on its rank and on the distance d to the last
-click. The state q keeps the chances of these: reading the row at rank r, of attraction
-a, with the row T of the table for that rank,
+The state q of a user, the table and the worth of a click are those of ``browsing.pyx``.
+Rows are tried place by place, and each place keeps the state and the worth V so far:
 
-    click = a sum_d q[d] T[d],    q'[1] = click,    q'[d + 1] = q[d] (1 - a T[d])
+    V <- V + weight * utility * click,    q <- the state after the row is read
 
-with q[0] for no click yet, and q[width - 1] for as far or farther. The table, of shape
-(width, width), has one row a rank in the same columns, its last row for all ranks
-behind. A row is worth ``rank_weight[rank] * utility`` when clicked; ranks behind the
-weights count nothing. See doc/math/clicks.md, section "User browsing".
+so that another row at a place costs only the places after it. Longer lists are searched:
+the best swap or move of one row is made, until none is an improvement. See
+doc/math/clicks.md, section "User browsing".
 """
 
 from libc.math cimport INFINITY
@@ -75,8 +73,8 @@ def browsing_extreme_order(
     check_length("wanted", wanted.shape[0], shape.n_lists, "list")
     out = np.arange(shape.n_rows)
     cdef Py_ssize_t[::1] order = out
-    # Per place: the state, the worth so far, the row tried, the first and the last row
-    # to try.
+    # For each place: the state, the worth so far, the row now tried, and the first and
+    # the last row to try.
     cdef double[:, ::1] states = np.empty((shape.longest + 1, width))
     cdef double[::1] worth = np.empty(shape.longest + 1)
     cdef Py_ssize_t[:, ::1] tried = np.empty((3, shape.longest + 1), dtype=np.intp)
@@ -114,7 +112,7 @@ def browsing_extreme_order(
                     i = -1
                 else:
                     i = row[at]
-                    # Of equal rows the first that is free stands for all.
+                    # Of equal rows only the first free one is tried.
                     while i < last[at] and (
                         used[i]
                         or (
@@ -241,7 +239,7 @@ def browsing_search(
     cdef Py_ssize_t width = table.shape[0]
     cdef Py_ssize_t list_number, start, n, k, m, i, j, d, from_i, from_j, low
     cdef bint swap, from_swap
-    cdef double best, gain, clicked, found
+    cdef double best, gain, clicked, highest
     check_length("attraction", attraction.shape[0], shape.n_rows, "row")
     check_length("utility", utility.shape[0], shape.n_rows, "row")
     check_length("table", table.shape[1], width, "rank in each row")
@@ -274,7 +272,7 @@ def browsing_search(
             worth[0] = 0.0
             low = 0
             while True:
-                # States and worth in front of each place, from the change on.
+                # States and worth before each place, from the first changed place on.
                 for i in range(low, m):
                     memcpy(q + (i + 1) * width, q + i * width, width * sizeof(double))
                     clicked = read_row(
@@ -287,8 +285,8 @@ def browsing_search(
                 best = worth[m]
                 for d in range(width):
                     best += q[m * width + d] * behind[d]
-                best += 1e-13 * best  # less is rounding
-                found = best
+                best += 1e-13 * best  # a smaller improvement is rounding
+                highest = best
                 from_i = from_j = 0
                 from_swap = False
                 for i in range(m):
@@ -299,7 +297,7 @@ def browsing_search(
                         ):
                             continue
                         for swap in range(2):
-                            # Swaps are symmetric, and as good as moves by one place.
+                            # Swaps are symmetric, and a move by one place is a swap.
                             if (swap and j < i) or (not swap and -2 < j - i < 2):
                                 continue
                             change(order, i, j, swap)
@@ -317,12 +315,12 @@ def browsing_search(
                                 change(order, i, j, True)
                             else:
                                 change(order, j, i, False)
-                            if gain > found:
-                                found = gain
+                            if gain > highest:
+                                highest = gain
                                 from_i = i
                                 from_j = j
                                 from_swap = swap
-                if found <= best:
+                if highest <= best:
                     break
                 low = min(from_i, from_j)
                 change(order, from_i, from_j, from_swap)

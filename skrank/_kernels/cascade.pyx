@@ -49,7 +49,7 @@ cdef double cascade_block(
     if q == 0:
         return 0.0
     mean /= q
-    # passed[i] <= mean**i (Maclaurin): behind this i nothing is left to 1e-20.
+    # passed[i] <= mean**i (Maclaurin's inequality), so beyond this i it is below 1e-20.
     last = 1
     while last < min(q, n_seen) and chance > 1e-20:
         chance *= mean
@@ -79,7 +79,7 @@ cdef double cascade_block(
     ahead[0] = 1.0
     for j in range(n_seen):
         expected = 0.0
-        # ahead[last] only collects: what stands behind it adds nothing.
+        # ahead[last] collects all later rows, which add nothing.
         for i in range(min(j, last - 1), -1, -1):
             here = ahead[i] * (<double>(q - i) / (m - j))
             expected += here * gained[i + 1]
@@ -150,7 +150,7 @@ def choose_rows(
     const Py_ssize_t[::1] slots not None,
     bint largest,
 ):
-    """Tell which rows of each block fill its slots, in the order given.
+    """Choose the rows of each block that fill its slots, and keep their order.
 
     Reading backwards, W(i, t) = max(W(i + 1, t), value_i + passing_i W(i + 1, t - 1))
     is the best worth of t slots filled from rows i and on (the least, with min).
@@ -195,7 +195,7 @@ def choose_rows(
                 for i in range(first, first + m):
                     chosen[i] = k == m
                 continue
-            # As many slots as rows must be filled: fewer rows than slots are no way.
+            # All slots must be filled, so states with fewer rows than slots are invalid.
             worth[0] = 0.0
             for t in range(1, k + 1):
                 worth[t] = -INFINITY if largest else INFINITY

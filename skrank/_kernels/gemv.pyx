@@ -15,9 +15,9 @@ from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from scipy.linalg import cython_blas
 
 cdef enum:
-    PIECE_BYTES = 1 << 18  # what was read last is multiplied first, while it is there
+    PIECE_BYTES = 1 << 18  # pieces read last are multiplied first, while in the cache
 
-# Of what the capsule of a SciPy built for long integers does not have.
+# Start of the signature, which differs in a SciPy that is built for long integers.
 cdef bytes SIGNATURE = b"void (char *, int *, int *, "
 
 ctypedef void (*Gemv)(
@@ -90,7 +90,7 @@ def gradient_then_scores(
                 )
         if following is not None:
             n = <int> following.shape[0]
-            for place in range(n):  # some BLAS multiply what was there by a beta of 0
+            for place in range(n):  # some BLAS multiply old values by a beta of 0
                 scores[place] = 0.0
             gemv(
                 &transposed, &width, &n, &unit, <double*> &following[0, 0], &width,

@@ -33,7 +33,7 @@ cdef enum:
     FAN = 8  # children of a node
     ROW_BITS = 26  # two of these numbers in the 53 bits of a double
     MOST_ROWS = 1 << 26
-    NEAR = 8  # in margins: how far the anchor may be
+    NEAR = 8  # largest distance of the anchor, in margins
 
 
 cdef double one_against(
@@ -207,7 +207,7 @@ cdef void move(Node* node, double anchor) noexcept nogil:
     cdef double shift = node.anchor - anchor
     cdef Py_ssize_t child
     for child in range(FAN):
-        if node.counts[child] > 0.0:  # an infinite shift of nothing is nothing
+        if node.counts[child] > 0.0:  # else an infinite shift times 0 would be NaN
             node.squares[child] += shift * (
                 2.0 * node.totals[child] + shift * node.counts[child]
             )
@@ -305,7 +305,7 @@ cdef double sweep(
     cdef double z, c, slope, anchor, share = 1.0, value = 0.0
     cdef double flat = 1.0 if counting else 0.0, bend = 1.0 - flat
     cdef Sums sums
-    # Rows as the better of a pair: what is not too far below has been entered.
+    # Each row as the better of its pairs: worse rows within the margin were entered.
     anchor = rows[0].score if costs else 0.0
     clear(tree, anchor)
     entered = 0
@@ -332,7 +332,7 @@ cdef double sweep(
             bend * (c * slope + (c * sums.total + sums.squares)) + flat * slope
         )
         g[place] -= sign * share * (bend * slope + flat * sums.count)
-    # Rows as the worse.
+    # Each row as the worse of its pairs.
     anchor = rows[n - 1].score if costs else 0.0
     clear(tree, anchor)
     entered = n - 1
@@ -485,7 +485,7 @@ def hinge(
                 value = visit_pairs(s, u, g, starts, n_levels, width)
             if value < 0.0:  # by rounding, where sums of squares cancel
                 value = 0.0
-            # Comparisons take what is not a number for "no pair"; a sum does not.
+            # Comparisons with NaN would mean "no pair", so add NaN scores to the value.
             for i in range(n):
                 value += 0.0 * s[i]
                 out[rows_of[i]] = g[i]

@@ -18,9 +18,9 @@ from libc.math cimport exp, fabs, fmax, fmin, log, log1p
 from skrank._kernels._lists cimport Shape, check_length, most_stages
 from skrank._kernels._lists cimport shape_of_levels
 
-# Beyond this range of scores in a list sums of exponentials lose their small terms.
+# If scores of a list differ by more, sums of exponentials lose their small terms.
 cdef double WIDEST = 600.0
-# A product of sums stays below exp(690), the largest double being near exp(709).
+# Products of sums stay below exp(690); the largest double is near exp(709).
 cdef double LARGEST_LOG = 690.0
 cdef double LONGEST_PRODUCT = 32.0
 
@@ -84,7 +84,7 @@ cdef double _one_list(
     cdef Py_ssize_t i, k, l, start, stop, d
     cdef double high, low, total, below, level_sum, factor, share, inverse, all_, own
     cdef double value = 0.0, product = 1.0, weight = 1.0
-    # Logs are taken of products of factors that share a weight.
+    # One log is taken of the product of all factors with the same weight.
     cdef double weight_of_product = 1.0
     cdef Py_ssize_t n_factors = 0, longest_product
     if n_stages == 0 or end - begin == 1:
@@ -113,7 +113,7 @@ cdef double _one_list(
             value -= weight * (e[i] - high)
     for i in range(end - begin):
         e[i] = exp(e[i] - high)
-    # From the worst level up: the sums that the stages divide by.
+    # From the worst level up, add up the denominators of the stages.
     below = 0.0
     for i in range(end - 1, end_of_stages - 1, -1):
         below += e[i - begin]
@@ -147,7 +147,7 @@ cdef double _one_list(
             all_ = own = 0.0
             share = 1.0 / d
             for l in range(d):
-                # A sum of what is below and a share of the level, never W - (l/d) V.
+                # Add a share of the level to the sum below it. W - (l/d) V would cancel.
                 factor = (d - l) * share
                 total = below + factor * level_sum
                 inverse = weight / total
@@ -245,7 +245,7 @@ cdef double _one_wide_list(
             total = _log_add(log_factor + level_sum, below)
             all_ = _log_add(log_weight - total, all_)
             own = _log_add(log_weight + log_factor - total, own)
-            # Term by term, since large scores cancel here.
+            # Add term by term, since sums of large scores would cancel.
             value += weight * (total - s[start - begin + l])
         terms[2 * k] = all_
         terms[2 * k + 1] = own

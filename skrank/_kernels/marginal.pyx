@@ -23,21 +23,21 @@ import numpy as np
 from skrank._kernels._lists cimport Shape, check_length, most_stages, shape_of_levels
 
 cdef double LOG2 = 0.693147180559945309417
-cdef double DROP = 40.0  # nodes go to where the integrand is exp(-40) of its peak
-# Steps whose error is rounding: against what exp(-t) does, a Gaussian peak of many
-# rows, and a cut-off as sharp as that of (1 - exp(-z))^d at large z, on a scale 1 / z.
+cdef double DROP = 40.0  # nodes reach until the integrand is exp(-40) of its peak
+# Steps h so small that their error is rounding: for exp(-t); for a Gaussian peak of many
+# rows; and for a cut-off as sharp as that of (1 - exp(-z))^d at large z, of width 1 / z.
 cdef double WIDEST_STEP = 0.2
 cdef double STEP_IN_WIDTHS = 0.6
 cdef double STEP_IN_SCALES = 0.3
 cdef double LARGE_Z = 4.0
-cdef double FAR = 40.0  # z beyond which 1 - exp(-z) is 1 (to be exact to rounding)
-cdef double NEAR = 1e-17  # 1 - exp(-z) is z below
+cdef double FAR = 40.0  # for larger z, 1 - exp(-z) is 1 to rounding
+cdef double NEAR = 1e-17  # for smaller z, 1 - exp(-z) is z to rounding
 cdef double LARGEST_LOG_P = 100.0
 cdef double SMALLEST_PRODUCT = 1e-100  # four more factors are above 1e-37 each
 cdef enum:
     LANES = 4  # rows at a time
     MANY = 64  # nodes
-    MOST_NODES = 4096  # room for twice as many as are asked for, in whole octaves
+    MOST_NODES = 4096  # twice the usual number, rounded up to whole octaves
 
 
 cdef struct Work:
@@ -45,7 +45,7 @@ cdef struct Work:
     double* direction
     double* out
     double* p
-    double* z  # of rows that are neither near nor far, at the first node
+    double* z  # of active rows, which are neither near nor far, at the first node
     Py_ssize_t* active  # which rows these are
     double* e  # mean of z / (exp(z) - 1) over the integrand
     double* change  # of e along a direction
@@ -129,7 +129,7 @@ cdef double near_peak(
 cdef inline void reach(
     double t, double first, double* left, double* right
 ) noexcept nogil:
-    """Bound from above how far from the peak the log integrand has fallen by DROP.
+    """Return an upper bound of the distance at which the log integrand fell by DROP.
 
     To the left it falls at least as t (x - 1 + e^-x), to the right as
     t (e^x - 1 - x) - first x; Newton's method comes from above, so any turn is a bound.
@@ -241,19 +241,19 @@ cdef double level(
     for i in range(d):
         t = s[i] - below
         w.p[i] = exp(LARGEST_LOG_P if t > LARGEST_LOG_P else t)
-    # Before rows are compacted, z and e serve as buffers.
+    # z and e serve as buffers until active rows are known.
     t = near_peak(w.p, d, w.z, w.e, &first, &curvature)
     reach(t, first, &left, &right)
     m = <Py_ssize_t> ceil(LOG2 / step(w.p, w.e, d, t, curvature))
     h = LOG2 / m
-    # Many nodes: a sharp cut-off, found from slopes, since a slope falls with x.
+    # Many nodes are needed for a sharp cut-off. Find it from slopes, which fall with x.
     while left > MANY * h:
         z = DROP / slope(t * exp(-left / 3.0), w.p, d, w.z, w.e, &curvature)
         if z > 0.6 * left:
             break
         left = left / 3.0 + z
     if left + right > MOST_NODES // 2 * h:
-        # No cut-off lies that near, so that no step so fine is needed.
+        # No cut-off is that near, so a coarser step is enough.
         m = max(1, <Py_ssize_t> (LOG2 * (MOST_NODES // 2) / (left + right)))
         h = LOG2 / m
     n_left = <Py_ssize_t> ceil(left / h)
@@ -265,7 +265,7 @@ cdef double level(
         w.t[i] = exp(i * h)
     for i in range(phases, n_nodes):
         w.t[i] = 2.0 * w.t[i - phases]
-    # Octaves apart, so that t and x of the nodes near the peak agree to rounding.
+    # Place nodes by octaves, so that t and x agree to rounding near the peak.
     left = t * ldexp(exp(-(n_left % m) * h), -(n_left // m))
     top = log(t)
     for i in range(d):
@@ -287,7 +287,7 @@ cdef double level(
     for i in range(n_active, LANES * n_blocks):
         w.z[i] = 80.0
     for i in range(n_nodes):
-        # The log integrand but for rows that are active, or a constant.
+        # The log integrand without the factors of active rows, or a constant.
         w.node[i] = (n_near + 1) * (top + (i - n_left) * h) - left * w.t[i]
     for i in range(LANES * n_nodes):
         w.product[i] = 1.0
@@ -429,7 +429,7 @@ cdef double one_list(
     below = log_sum(w.s + end, n - end)
     if second:
         mean = mean_under(w.s + end, w.direction + end, below, n - end)
-    # From the worst level up. Beyond its own level a row is one of those below.
+    # From the worst level up: the rows of each level join those below the next.
     for k in range(n_stages - 1, -1, -1):
         first = starts[k] - origin
         d = starts[k + 1] - starts[k]
@@ -459,7 +459,7 @@ cdef double one_list(
         if second:
             part = mean_under(w.s + first, w.direction + first, own, d)
             mean += exp(own - below) * (part - mean)
-    # From the best level down: what earlier stages add to each row.
+    # From the best level down: add up the gradients of earlier stages for each row.
     before = log_share[0]
     mean = centre[0]
     for k in range(1, n_stages + 1):

@@ -229,7 +229,7 @@ def discounted_gain(
                 if top > exp2(LARGE):
                     shift = 128.0
             elif top > LARGE:
-                # What a list's DCG holds is not known beforehand, its best is.
+                # Scale by the best DCG, since that of the order is not known in advance.
                 shift = floor(top) if normalize else 128.0
             n_ranked = rank_rows(
                 &scores[start], &labels[start], n, k, tie, rows, scratch
@@ -244,7 +244,7 @@ def discounted_gain(
                 &labels[start], n, k, countable, &discount[0], shift, linear, table,
                 rows, scratch,
             )
-            # A mean of equal gains can exceed them by a rounding error.
+            # Rounding may bring a mean of equal gains above them.
             values[q] = min(value / best, 1.0) if best > 0 else NAN
     return out
 

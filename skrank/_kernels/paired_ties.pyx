@@ -33,7 +33,7 @@ import numpy as np
 
 
 cdef enum:
-    # What the tables of an offset cost, in rows of as many pairs as are cheap.
+    # Cost of the tables of an offset, in rows that each have as many pairs as are cheap.
     PAIRS_AN_OFFSET = 360
     PAIRS_A_PRODUCT = 16  # the same for products with a direction
 
@@ -404,7 +404,7 @@ cdef BoxedPairs boxes_for(
         span = max(span, high - low)
     if longest == 0:
         return None
-    # Its tables are for this parameter alone, one for each offset of two boxes.
+    # Tables, one for each offset of two boxes, hold for this parameter alone.
     n_offsets = min(span + 5.0, 2.0 * boxes_apart(model))
     n_offsets *= PAIRS_A_PRODUCT if curved else PAIRS_AN_OFFSET
     if n_pairs < n_offsets * most_pairs_a_row:

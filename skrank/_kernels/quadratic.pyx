@@ -19,7 +19,7 @@ from skrank._kernels._lists cimport Shape, check_length, shape_of_levels
 
 
 cdef struct Summary:
-    double n, mean, squares  # squares: sum about the mean
+    double n, mean, squares  # squares: their sum about the mean
 
 
 cdef inline void add_level(Summary* all, const double* s, Py_ssize_t n) noexcept nogil:

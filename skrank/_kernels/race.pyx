@@ -21,11 +21,11 @@ import numpy as np
 
 from skrank._kernels._lists cimport Shape, check_length, shape_of_lists
 
-# Nodes lie from e^-37 / n before the pivot's clock rate to e^4 after it: what is
-# beyond adds less than 1e-16.
+# Nodes lie from e^-37 / n to e^4, in units of the pivot's mean time. Times outside add
+# less than 1e-16.
 cdef double BEFORE = 37.0
 cdef double AFTER = 4.0
-# Chances below e^-40 are none.
+# Chances below e^-40 count as 0.
 cdef double NEGLIGIBLE = -40.0
 
 
@@ -103,7 +103,7 @@ cdef void _one_list(
     double* out,
 ) noexcept nogil:
     """Fill in the probabilities of one list of more than k rows."""
-    # The shorter of: who is earlier, at most k - 1; who is later, at most n - k - 1.
+    # Count the smaller set: earlier rows, at most k - 1, or later, at most n - k - 1.
     cdef bint later = 2 * k > n
     cdef Py_ssize_t count = n - k if later else k
     cdef double* hit = work
@@ -115,21 +115,21 @@ cdef void _one_list(
     cdef Py_ssize_t number = (
         <Py_ssize_t> floor((BEFORE + log(<double> n) + AFTER) / step) + 2
     )
-    # Rows from the pivot up lose what the others win: there the integrand vanishes
-    # at both ends, however far apart scores are.
+    # For rows from the pivot up, integrate the chance of being late, so that the
+    # integrand vanishes at both ends, however far apart scores are.
     for i in range(n):
         out[i] = 1.0 if s[i] >= pivot else 0.0
     for node in range(number):
         x = node * step - BEFORE - log(<double> n)
         mean = 0.0
         for i in range(n):
-            # Beyond e^7 nobody is left; e^-800 and below nobody has come.
+            # At e^7 all rows have arrived, at e^-800 none.
             rate = exp(min(x + (s[i] - pivot), 7.0))
             p = exp(-rate)
             hit[i] = p if later else -expm1(-rate)
             mean -= expm1(-rate)
             density[i] = step * rate * p
-        # Chernoff's bound on how many are earlier, k or more or no more than k.
+        # Chernoff's bound: at this node it is certain whether k rows have arrived.
         if k - mean + k * log(mean / k) < NEGLIGIBLE:
             for i in range(n):
                 if mean < k and s[i] < pivot:

@@ -73,7 +73,7 @@ cdef inline uint64_t multiply(uint64_t a, uint64_t b, uint64_t* low) noexcept no
 
 cdef inline int leading_zeros(uint64_t w) noexcept nogil:
     """Return the number of zero bits above the highest bit of w > 0."""
-    # Without branches, which would be guessed wrong as often as numbers differ.
+    # Without branches, which the processor would often guess wrong.
     cdef int n = (w >> 32 == 0) << 5
     n += (w << n >> 48 == 0) << 4
     n += (w << n >> 56 == 0) << 3
@@ -103,7 +103,7 @@ cdef inline double to_double(uint64_t w, int64_t q) noexcept nogil:
     w <<= zeros
     high = multiply(w, POWER_HIGH[q - SMALLEST_POWER], &low)
     if high & 0x1FF == 0x1FF:
-        # The lower half of the power may carry into the bits that round.
+        # The lower half of the power may change the bits that decide the rounding.
         more = multiply(w, POWER_LOW[q - SMALLEST_POWER], &rest)
         low += more
         if low < more:
@@ -119,7 +119,7 @@ cdef inline double to_double(uint64_t w, int64_t q) noexcept nogil:
         mantissa += mantissa & 1
         bits = mantissa >> 1
     else:
-        # Exactly half way: only small powers can be, and even goes down.
+        # Exactly half way, which only small powers allow: round to even.
         if (
             low <= 1
             and -4 <= q <= 23
@@ -149,7 +149,7 @@ cdef inline bint is_digit(unsigned char c) noexcept nogil:
 
 
 cdef inline bint is_blank(unsigned char c) noexcept nogil:
-    """Tell space, tab, carriage return, vertical tab and form feed."""
+    """Return whether c is space, tab, carriage return, vertical tab or form feed."""
     return c == 32 or c == 9 or 11 <= c <= 13
 
 
@@ -160,7 +160,7 @@ cdef inline Place after_blanks(Place p) noexcept nogil:
 
 
 cdef inline bint ends_token(unsigned char c) noexcept nogil:
-    """Tell a blank, a newline or the ``#`` that begins a comment."""
+    """Return whether c is a blank, a newline, or the ``#`` of a comment."""
     return c == 32 or 9 <= c <= 13 or c == 35
 
 
@@ -204,7 +204,7 @@ cdef inline Place read_number(Place p, double* number) noexcept nogil:
     if not ends_token(p[0]):
         return NULL
     if n_digits > 19:
-        # Zeros in front do not count; beyond 19 others w has overflowed.
+        # Leading zeros do not count; with more than 19 other digits w has overflowed.
         while digits[0] == 48 or digits[0] == 46:
             n_digits -= digits[0] == 48
             digits += 1
@@ -218,7 +218,7 @@ cdef inline Place read_number(Place p, double* number) noexcept nogil:
 
 
 cdef inline bint read_integer(Place p, Py_ssize_t length, int64_t* number) noexcept nogil:
-    """Tell whether a token is a 64-bit integer as ``str`` writes it, and read it."""
+    """Read a token that is a 64-bit integer as ``str`` writes it; False for others."""
     cdef uint64_t w = 0, digit
     cdef Py_ssize_t i = 0
     cdef bint negative = p[0] == 45
@@ -363,7 +363,7 @@ def parse_lines(
     cdef Py_ssize_t size = text.shape[0]
     # The shortest row is "0 qid:1\n", the shortest entry " 1:1".
     cdef Py_ssize_t most_rows = size // 8 + 1, most_values = size // 4 + 1
-    if size > LONG_TEXT:  # a long line, perhaps of a file that is no text at all
+    if size > LONG_TEXT:  # a long line, perhaps of a file that is not text
         most_rows = min(most_rows, count_byte(text, 10) + 1)
         most_values = min(most_values, count_byte(text, 58) + 1)
     labels_array = np.empty(most_rows)
@@ -405,7 +405,7 @@ def parse_lines(
             labels[n_rows] = number
             p = after_blanks(next_place)
 
-            # The newline at the end stops every look ahead.
+            # The newline at the end of the text stops these comparisons in time.
             if not (p[0] == 113 and p[1] == 105 and p[2] == 100 and p[3] == 58):
                 fault = NO_QID
                 break

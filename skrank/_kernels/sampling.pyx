@@ -28,8 +28,8 @@ from skrank._kernels._lists cimport (
 )
 
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15ULL
-# Where the symmetric sums of a stage start: they only shrink from here, so that they
-# have the whole range of a double below them.
+# Symmetric sums of a stage start from here and only shrink, so that they can use the
+# whole range of a double.
 cdef double HIGHEST = 2.0 ** 1000
 cdef double LOG_HIGHEST = log(HIGHEST)
 
@@ -186,7 +186,7 @@ cdef void _run_chain(
     Stream *stream,
     double[::1] gradient,
 ) noexcept nogil:
-    """Run a chain from the first n rows, and add what its sweeps find to a gradient.
+    """Run a chain from the first n rows; add the subsets of its sweeps to a gradient.
 
     The chosen rows are the first n of ``rows``: a move swaps a row with the one at the
     border, and moves the border. ``changes`` holds what flipping each of ``rows`` adds
@@ -198,14 +198,14 @@ cdef void _run_chain(
     for i in range(n):
         changes[i] = -changes[i]
     for _sweep in range(n_steps):
-        # Afresh for each sweep, so that rounding does not add up.
+        # Add up again in each sweep, so that rounding errors do not accumulate.
         totals[0] = 0.0
         for i in range(n):
             totals[0] -= changes[i]
         targets[0] = _log_target(n, totals[0], inverse, log_weights)
         for _move in range(n_rows):
-            # By indices and masks, since half of the branches on what is drawn would
-            # be guessed wrong.
+            # Use indices and masks: the processor would guess half of the branches on
+            # random numbers wrong.
             i = _below(stream, n_rows)
             change, row = changes[i], rows[i]
             step = 1 - 2 * (i < n)
@@ -276,7 +276,7 @@ def ordered_partitions(
                 while n > 0:
                     stage.n = n
                     _centre(scores, rows, n, stage.x)
-                    # All samples share their first stage.
+                    # All samples have the same first stage, so its sums are shared.
                     if level > 1 or sample == 0:
                         _size_probabilities(&stage, &sizes[level > 1, 0])
                     m = _draw_size(&sizes[level > 1, 0], min(n, largest), &stream)
@@ -348,7 +348,7 @@ cdef Py_ssize_t _draw_size(
     """Return a size drawn from running sums of probabilities."""
     cdef Py_ssize_t m = 1
     cdef double u = _uniform(stream) * sizes[most]
-    # Below the last sum by more than rounding: u < 1.
+    # Since u < 1, the last sum is larger by more than rounding.
     while m < most and not u < sizes[m]:
         m += 1
     return m

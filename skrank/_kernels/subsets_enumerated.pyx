@@ -23,7 +23,7 @@ def enumerate_stages(
     const double[::1] log_weights not None,
     bint arithmetic,
 ):
-    """Return expected levels, and how likely each row wins from or ties each other.
+    """Return expected levels, and the chances that each row beats or ties each other.
 
     Some lists have the rows ``starts[q] : starts[q] + sizes[q]``. Returns levels (sum of
     sizes,), and wins and ties, a matrix of n x n a list, flat, one after another.
@@ -82,7 +82,8 @@ cdef void _log_potentials(
     """Fill in the log-potential of each subset, a subset being the bits of a number."""
     cdef Py_ssize_t subset, rest, i, size
     cdef double low
-    # First sums of scores or logs of sums of exponentials, each from a smaller subset.
+    # First compute sums of scores, or logs of sums of exponentials, each from the sum of
+    # a smaller subset.
     log_phi[0] = -1.0 / 0.0 if arithmetic else 0.0
     for i in range(n):
         for rest in range(<Py_ssize_t> 1 << i):

@@ -36,12 +36,12 @@ from skrank._kernels._subsets_far cimport Far, far_list
 
 cdef enum:
     LANES = 8  # lists side by side
-    LONGEST_NEAR = 128  # rows; in longer lists the rows alone fill vectors
+    LONGEST_NEAR = 128  # rows; longer lists fill vectors by themselves
     LONGEST_KEPT = 32  # rows; in longer lists recomputing is faster than memory
 cdef double LARGEST_LOG = 650.0  # doubles end near exp(709)
 cdef double LOG2 = 0.693147180559945309417
 
-IMPOSSIBLE = no_weight()  # the log weight of a size that cannot be
+IMPOSSIBLE = no_weight()  # the log weight of an impossible size
 
 
 # Arrays of the near way hold LANES numbers at each place, one of each list, rows worst
@@ -146,7 +146,7 @@ def geometric(
         if n_filled == LANES or (k == n_lists - 1 and n_filled > 0):
             with nogil:
                 near_load(&near, &data, lanes, n_filled)
-            # NumPy has vectors of exponentials, compilers have not.
+            # NumPy computes exponentials in vectors, which compilers do not.
             exponents = powers_array[: LANES * near.n * near.cap]
             np.exp(exponents, out=exponents)
             with nogil:
@@ -178,7 +178,7 @@ cdef struct Sizes:
 cdef Sizes choose_ways(
     const Data* data, Py_ssize_t n_lists, unsigned char* is_far
 ) noexcept nogil:
-    """Tell which lists are far, and how much room the lists of each way need."""
+    """Find which lists are far, and the sizes of buffers for both ways."""
     cdef Sizes sizes
     cdef Py_ssize_t k, q, n, size, n_levels
     cdef double largest_weight = 0.0
@@ -276,7 +276,7 @@ cdef void near_load(
         n = max(n, data.level_starts[last] - data.level_starts[first])
     near.n, near.cap = n, min(data.cap, n)
     for i in range(n * LANES):
-        near.shifted[i] = minus_infinity()  # rows that a lane lacks weigh 0
+        near.shifted[i] = minus_infinity()  # missing rows of a lane have weight 0
     for l in range(n_lanes):
         load(data, lanes[l], near.shifted + l, LANES, True)
     for m in range(1, near.cap + 1):

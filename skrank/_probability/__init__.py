@@ -1,1 +1,1 @@
-"""What fitted models of probabilities can tell."""
+"""Probabilities, likelihoods and standard errors of fitted models."""

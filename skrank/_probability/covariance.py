@@ -1,21 +1,21 @@
 r"""Covariances of the parameters of a fitted linear objective.
 
 In the notation of :mod:`skrank._fit.curvature` (H second derivatives, J squares of the
-gradients of lists, A the penalty, V the sum of list weights, m what each list is
-divided by), the covariances of the estimate around the minimum that endless data would
-give are
+gradients of lists, A the penalty, V the sum of list weights, m the divisor of each
+list), the covariances of the estimate around the minimum for endless data are
 
 .. math::
 
     C_\mathrm{clustered} &= (H + A)^{-1} J (H + A)^{-1} \\
     C_\mathrm{model} &= (H + A)^{-1} \frac{H}{V m} (H + A)^{-1}.
 
-The first (sandwich, Godambe) holds for any loss whose lists are independent, each list
-one cluster. The second holds where :math:`\ell_q` is minus a log-likelihood, since the
-variance of its gradient is then its second derivative, and all :math:`m_q = m`; with
+The first (sandwich, Godambe) holds for any loss if lists are independent; each list is
+a cluster. The second holds if :math:`\ell_q` is minus a log-likelihood, since the
+variance of its gradient is then its second derivative, and if all :math:`m_q = m`. With
 :math:`\alpha = 0` and weights 1 it is the inverse of the second derivative of the sum.
-It takes list weights as numbers of equal lists; the first as the weight of one list.
-With clusters of lists, J adds up the gradients of a cluster before it squares them.
+The second takes the weight of a list as a number of equal lists, the first as the
+weight of one list. With clusters of lists, the gradients of a cluster are added up
+before they are squared in J.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from skrank._fit.curvature import curvature
 from skrank._fit.derivatives import Counts
 from skrank._fit.objective import LinearObjective
 
-# Errors from the spread between lists and from curvature differ by less, unless lists
-# have no spread.
+# Clustered errors that are smaller than this share of those from curvature come from
+# lists without any spread.
 SILENT = 1e-6
-LARGEST_BYTES = 2**31  # of matrices of all parameters
-# Matrices of all parameters, and copies of a block's features, that are there at once.
+LARGEST_BYTES = 2**31  # limit for matrices of all parameters
+# Matrices of all parameters, and copies of a block's features, in memory at once.
 N_MATRICES, N_COPIES = 12, 4
-N_COLUMNS = 4  # of all parameters, for each that is solved for
+N_COLUMNS = 4  # columns of all parameters, for each solved one
 
 
 class Estimate(NamedTuple):
-    """Covariances of a fit, and what is wrong with it.
+    """Covariances of a fit, and its problems.
 
     Attributes
     ----------
@@ -49,19 +49,20 @@ class Estimate(NamedTuple):
     df : float
         Effective number of parameters, the trace of H (H + A)^-1.
     optimism : float
-        The trace of (H + A)^-1 J: what CLIC takes twice, times V.
+        The trace of (H + A)^-1 J; CLIC adds 2 V times this.
     constant : ndarray of bool of shape (p,)
         Features without any variation inside lists.
     collinear : list of ndarray of shape (p,)
         Weights of features, each a sum that is constant inside every list.
     separating : ndarray of shape (P,) or None
-        Where the objective never rises in some direction: each parameter's part in
-        it, times its feature's spread, the largest 1. All covariances are NaN then.
+        A direction in which the objective never rises: the part of each parameter,
+        times the spread of its feature, with the largest part 1; covariances are then
+        NaN. None if there is no such direction.
     silent : ndarray of bool of shape (P,)
-        Parameters about which the gradients of lists say nothing, though curvatures
-        do: clustered errors of 0, which are NaN here.
+        Parameters in which the gradient of every list is 0, although the objective is
+        curved. Their clustered errors would be 0, and are NaN here.
     curved : bool
-        Whether the objective is curved upwards wherever the data can tell.
+        Whether the curvature is positive in all directions that the data determine.
     step : float
         Newton step to the minimum, the largest number of (clustered) standard errors.
     counts : Counts
@@ -81,7 +82,7 @@ class Estimate(NamedTuple):
     counts: Counts
 
     def without_errors(self) -> Estimate:
-        """Return the counts alone, where there can be no errors."""
+        """Return an estimate with counts alone, where there can be no errors."""
         nothing = np.full_like(self.clustered, np.nan)
         return self._replace(
             clustered=nothing,
@@ -96,7 +97,7 @@ class Estimate(NamedTuple):
         )
 
     def of(self, places: Indices, n_features: int) -> Estimate:
-        """Return what the estimate holds of some of its parameters."""
+        """Return the estimate of some of its parameters."""
         weights = places[places < n_features]
         return self._replace(
             clustered=self.clustered[np.ix_(places, places)],
@@ -112,12 +113,12 @@ class Estimate(NamedTuple):
 
 
 def fits_in_memory(objective: LinearObjective, n_parameters: int) -> bool:
-    """Tell whether matrices of so many parameters are within the bound."""
+    """Return whether matrices of so many parameters are within the bound."""
     return _n_bytes(objective, n_parameters) <= LARGEST_BYTES
 
 
 def refuse_too_many(objective: LinearObjective, n_parameters: int) -> None:
-    """Raise ValueError where matrices would take more memory than the bound."""
+    """Raise ValueError if matrices would take more memory than the bound."""
     if fits_in_memory(objective, n_parameters):
         return
     raise ValueError(
@@ -130,7 +131,7 @@ def refuse_too_many(objective: LinearObjective, n_parameters: int) -> None:
 
 
 def refuse_too_many_solved(n_parameters: int, n_chosen: int) -> None:
-    """Raise ValueError where solving for so many would take too much memory."""
+    """Raise ValueError if solving for so many would take too much memory."""
     most = _most_solved(n_parameters)
     if n_chosen > most:
         raise ValueError(
@@ -163,10 +164,10 @@ def estimate(
 ) -> Estimate:
     """Return the covariances of a fit.
 
-    Only ``free`` parameters are estimated; covariances have these alone. Weights are
-    always free, other parameters are where they are at no limit of the model.
-    ``clusters`` are numbers of the clusters of lists, of which the gradients add up
-    before J is taken; None makes each list one.
+    Only ``free`` parameters are estimated, and covariances have these alone. Weights
+    are always free, other parameters unless they are at a limit of the model.
+    ``clusters`` are numbers of the clusters of lists, whose gradients are added up for
+    J; None makes each list one.
     """
     curve = curvature(objective, parameters, free, clusters)
     p, n_lists = objective.n_features, curve.derivatives.counts.n_lists
@@ -208,4 +209,5 @@ def estimate(
 
 def standard_errors(covariance: Floats) -> Floats:
     """Return the roots of a covariance's diagonal, NaN where that is NaN."""
-    return np.sqrt(np.maximum(np.diag(covariance), 0.0))  # rounding below 0
+    # Rounding may give less than 0.
+    return np.sqrt(np.maximum(np.diag(covariance), 0.0))

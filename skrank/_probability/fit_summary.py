@@ -1,4 +1,4 @@
-"""What a summary of a fitted ranker holds, and how it prints."""
+"""The summary of a fitted ranker: its fields, and how it prints."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class FitSummary:
     coef : ndarray of shape (n_parameters,)
         Coefficients.
     n_extra : int
-        How many at the end are the loss's own; they have no z and no p value, since
-        0 is no hypothesis about them.
+        Number of the loss's own parameters, at the end. They have no z and no p value,
+        since 0 is not a hypothesis about them.
     clustered : ndarray of shape (n_parameters,)
         Standard errors with each list as one cluster (sandwich, Godambe).
     model : ndarray of shape (n_parameters,) or None
@@ -51,32 +51,32 @@ class FitSummary:
     covariance_matrix : ndarray of shape (n_parameters, n_parameters)
         The whole matrix of that covariance.
     alpha : float
-        Penalty of the fit. Above 0 there are no z and p values, and a standard error
-        is one around the penalised optimum, not around the truth.
+        Penalty of the fit. Above 0 there are no z and p values, since standard errors
+        are then about the penalised optimum, not about the truth.
     confidence : float
         Coverage of the intervals.
     n_lists, n_rows : int
-        Number of lists that tell something, and of all rows.
+        Number of lists with a gradient, and of all rows.
     df : float
         Effective number of parameters: trace of H (H + alpha I)^-1.
     fit_name : {"log-likelihood", "composite log-likelihood", \
 "minus the sum of losses"}
-        What ``fit_value`` is; the last where the fit is no likelihood.
+        Name of ``fit_value``; the last if the fit is not a likelihood.
     fit_value : float
         At the coefficients; composite: as the fit weighs lists.
     criterion_name : {"AIC", "CLIC"} or None
-        What ``criterion`` is; None where the fit has no such number.
+        Name of ``criterion``; None if the fit has none.
     criterion : float
         -2 ``fit_value`` plus twice ``df`` (AIC), or plus twice the trace of
         (H + alpha I)^-1 J (CLIC), which is ``df`` where pairs are independent. Less
         is better.
     notes : tuple of str
-        What a reader must know besides.
+        Other things that a reader must know.
     informing : ndarray of int of shape (n_parameters,)
-        Number of lists, or of ``clusters``, that inform each coefficient: in which its
-        feature varies and scores matter.
+        Number of lists, or of ``clusters``, that inform each coefficient: those in
+        which its feature varies and which have a gradient.
     n_clusters : int or None
-        Number of clusters that tell something; None where each list is one.
+        Number of clusters with a gradient; None if each list is one.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class FitSummary:
         return pd.DataFrame(self._columns(), index=self.names)
 
     def _head(self) -> list[str]:
-        """Return what stands above the table."""
+        """Return the lines above the table."""
         head = [
             f"{self.ranker}: {self.n_lists} lists, {self.n_rows} rows, "
             f"alpha={self.alpha:g}",
@@ -230,14 +230,14 @@ class FitSummary:
         return page_html(*parts, list_html(self.notes))
 
     def _clusters(self) -> str:
-        """Return what the clusters are."""
+        """Return a text that names the clusters."""
         if self.n_clusters is None:
             return "list"
         return f"clusters=, {count_of(self.n_clusters, 'cluster')}"
 
 
 def shortened(names: list[str], longest: int) -> list[str]:
-    """Return names of at most so many characters, or more where they would be equal.
+    """Shorten names to so many characters, but keep them different.
 
     A long name keeps its beginning and its end.
     """

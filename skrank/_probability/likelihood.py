@@ -1,4 +1,4 @@
-"""Likelihoods of what is observed in lists, under a fitted ranker.
+"""Likelihoods of observed lists under a fitted ranker.
 
 Functions whose first argument is the ranker are its methods, where its loss is a
 likelihood of orders or of ordered partitions.
@@ -202,7 +202,7 @@ def log_likelihoods(
 ) -> Floats:
     """Return the log-likelihood of each list, minus infinity if impossible."""
     impossible = are_impossible(loss, extra, y, lists)
-    # Such a list without ties, so that the loss sees only sizes it knows.
+    # Replace such lists by lists without ties, since the loss knows no such size.
     y = np.where(lists.expand(impossible), np.arange(lists.n_rows), y)
     prepared = loss.prepare(loss.check_labels(y, lists), lists)
     values = loss.value_and_gradient(scores, prepared, lists, extra)[0]
@@ -211,7 +211,7 @@ def log_likelihoods(
 
 
 def are_impossible(loss: Loss, extra: Floats, y: Floats, lists: Lists) -> np.ndarray:
-    """Return which lists have ties of a size that the model never makes."""
+    """Return which lists have ties of a size with probability 0."""
     if loss.model != "partitions":
         return np.zeros(lists.n_lists, dtype=bool)
     levels = Levels(y, lists)
@@ -227,7 +227,7 @@ def add_up(values: Floats, data: FitData, average: str | None) -> Any:
         order = data.grouping.label_order()
         return values if order is None else values[order]
     weights = data.list_weights()
-    counted = weights > 0  # 0 times minus infinity is no number
+    counted = weights > 0  # 0 times minus infinity would be NaN
     total = float(values[counted] @ weights[counted])
     return total if average == "sum" else total / float(weights.sum())
 
@@ -241,7 +241,7 @@ def objective_on(
     method: str,
     offset: Any = None,
 ) -> LinearObjective:
-    """Return what a ranker minimised, on the data of its fit."""
+    """Return the objective of a ranker, on the data of its fit."""
     data = check_data(ranker, X, y, groups, sample_weight, offset=offset, method=method)
     data = data.gathered()
     loss = ranker._loss()
@@ -256,7 +256,7 @@ def objective_on(
 
 
 def divisor_of(objective: LinearObjective) -> float | None:
-    """Return what the fit divides each list's loss by, None where that differs."""
+    """Return the divisor of each list's loss in the fit, or None if divisors differ."""
     weights = objective.data.list_weights()
     factors = np.concatenate([block.factors for block in objective.blocks])
     used = (weights > 0) & (objective.data.lists.sizes > 1)
@@ -270,13 +270,13 @@ def divisor_of(objective: LinearObjective) -> float | None:
 def fit_without_penalty(
     objective: LinearObjective, coef: Floats, value: float
 ) -> float:
-    """Return minus an objective's value without its penalty, as a sum over lists."""
+    """Return minus the value of an objective without penalty, summed over lists."""
     penalty = 0.5 * objective.ridge * float(coef @ coef)
     return float(objective.data.list_weights().sum()) * (penalty - value)
 
 
 def constants_of(objective: LinearObjective) -> float:
-    """Return what losses leave out of the log-likelihood, as a sum over lists."""
+    """Return the constants that losses leave out of log-likelihoods, over all lists."""
     total = float(objective.data.list_weights().sum())
     return total * float(
         sum(

@@ -43,7 +43,7 @@ class NestedTest:
         About chi-squared with ``df`` degrees of freedom where the hypothesis holds and
         lists are many.
     df : int
-        By how many coefficients, which the data determine, the models differ.
+        Number of coefficients, determined by the data, by which the models differ.
     p_value : float
         Chance of a statistic at least as large if the hypothesis holds.
     log_likelihoods : tuple of two float, or None
@@ -51,7 +51,7 @@ class NestedTest:
     covariance : {"clustered", "model"} or None
         Covariance of Wald's test; None for the likelihood ratio.
     notes : tuple of str
-        What a reader must know besides.
+        Other things that a reader must know.
 
     Examples
     --------
@@ -134,9 +134,9 @@ class Maximum:
     ranker : estimator
         Fitted.
     objective : LinearObjective
-        What it minimised, on the data of the fit.
+        Its objective, on the data of the fit.
     name : str
-        What messages call it: "small" or "large".
+        Its name in messages: "small" or "large".
 
     Raises
     ------
@@ -166,17 +166,17 @@ class Maximum:
         self._refuse_other_points(kind)
 
     def _refuse_other_points(self, kind: str) -> None:
-        """Raise ValueError where the likelihood is not at its maximum."""
-        found: Estimate = self.estimate
-        if found.separating is not None or not found.curved:
+        """Raise ValueError if the likelihood is not at its maximum."""
+        result: Estimate = self.estimate
+        if result.separating is not None or not result.curved:
             raise ValueError(
                 f"{self.name} ({kind}): the likelihood has no maximum, since it grows "
                 "for ever in some direction (separated rows) or is not curved there."
             )
-        if found.step > FAR_FROM_OPTIMUM:
+        if result.step > FAR_FROM_OPTIMUM:
             raise ValueError(
                 f"{self.name} ({kind}) is not at the maximum of the likelihood of "
-                f"these data, but about {found.step:.2g} standard errors away. Pass "
+                f"these data, but about {result.step:.2g} standard errors away. Pass "
                 "the data and weights of fit, or lower tol and ftol."
             )
 
@@ -250,7 +250,7 @@ def likelihood_ratio(
 
 
 def _why_drawn_anew(loss: Any) -> str | None:
-    """Return why a loss sees other data at each call, or None."""
+    """Return why a loss draws other labels for each fit, or None."""
     if getattr(loss, "ties", None) != "random" or is_integer(loss.random_state):
         return None
     return (
@@ -260,7 +260,7 @@ def _why_drawn_anew(loss: Any) -> str | None:
 
 
 def _refuse_other_losses(small: Maximum, large: Maximum) -> None:
-    """Raise ValueError where two models differ in more than their features."""
+    """Raise ValueError if two models differ in more than their features."""
     first, second = small.objective.loss, large.objective.loss
     if repr(first) != repr(second):
         raise ValueError(
@@ -276,7 +276,7 @@ def _refuse_other_losses(small: Maximum, large: Maximum) -> None:
 
 
 def _refuse_other_features(small: LinearObjective, large: LinearObjective) -> None:
-    """Raise ValueError where features of a model are no sums of those of another."""
+    """Raise ValueError if features of one model are not sums of those of the other."""
     outside = features_outside(small.data, large)
     if outside.any():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Whether the features of one model are sums of those of another, inside lists."""
+"""Check whether the features of one model are sums of those of another, by list."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ OUTSIDE = 1e-7  # part of a feature's length, beyond which it is another feature
 
 
 def features_outside(small: FitData, large: LinearObjective) -> np.ndarray:
-    """Return which features of a model are no sums of features of another, (p_small,).
+    """Return which features of a model are not sums of features of another, (p_small,).
 
-    Features are taken about their means inside lists, since constants of lists rank
-    nothing. Both models have the same rows in the same lists.
+    The means of lists are subtracted first, since constants of lists rank nothing. Both
+    models have the same rows in the same lists.
     """
     p, q = large.n_features, small.X.shape[1]
     own, cross, squares = np.zeros((p, p)), np.zeros((p, q)), np.zeros(q)
@@ -35,7 +35,7 @@ def features_outside(small: FitData, large: LinearObjective) -> np.ndarray:
         scale[:, None]
         * np.linalg.lstsq(correlations, scale[:, None] * cross, rcond=SMALLEST)[0]
     )
-    # The rest is added up by itself: as a difference of squares it would lose digits.
+    # Add up the squares of residuals: a difference of squares would lose digits.
     rest = np.zeros(q)
     for first, second in _blocks(small, large):
         rest += np.sum((second - first @ sums) ** 2, axis=0)
@@ -53,7 +53,7 @@ def _blocks(small: FitData, large: LinearObjective) -> Iterator[tuple[Floats, Fl
 
 
 def _centred(X: Any, lists: Lists) -> Floats:
-    """Return features about their means inside lists."""
+    """Return features less their means inside lists."""
     dense = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
     centred = dense - lists.expand(dense[lists.starts])  # constants are exactly 0 then
     return centred - lists.expand(

@@ -1,4 +1,4 @@
-"""What a summary's reader must know besides its numbers, in words."""
+"""Notes and warnings of a summary, in words."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Reader(NamedTuple):
 
 
 def notes_of(reader: Reader, limited: list[str], no_model: str | None) -> list[str]:
-    """Return what a summary's reader must know, without a warning.
+    """Return the notes of a summary.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def notes_of(reader: Reader, limited: list[str], no_model: str | None) -> list[s
     limited : list of str
         Names of parameters that are left out.
     no_model : str or None
-        Why there are no model-based errors.
+        Reason why there are no model-based errors.
     """
     ranker, estimate, notes = reader.ranker, reader.estimate, []
     if ranker.alpha_ > 0 and reader.no_errors is None:
@@ -83,7 +83,7 @@ def notes_of(reader: Reader, limited: list[str], no_model: str | None) -> list[s
 
 
 def alarms_of(reader: Reader, no_model: str | None) -> list[str]:
-    """Return what a summary's reader must be warned of.
+    """Return the warnings of a summary.
 
     ``no_model`` is why there are no model-based errors, or None.
     """
@@ -129,7 +129,7 @@ def alarms_of(reader: Reader, no_model: str | None) -> list[str]:
 
 
 def _small_numbers(reader: Reader, no_model: str | None) -> list[str]:
-    """Return warnings of clustered errors that few lists stand behind."""
+    """Return warnings about clustered errors that rest on few lists."""
     if reader.covariance != "clustered":
         return []
     counts, alarms = reader.estimate.counts, []
@@ -168,7 +168,7 @@ def _formula(direction: Floats, names: list[str]) -> str:
 
 
 def _loss_notes(reader: Reader) -> list[str]:
-    """Return what the loss and the way of the fit say about the numbers."""
+    """Return notes that depend on the loss and on the way of the fit."""
     loss = reader.objective.loss
     if loss.model == "pairs" and loss.why_no_likelihood() is not None:
         return [

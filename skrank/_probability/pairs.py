@@ -1,4 +1,4 @@
-"""What a fitted model of pairs tells: functions whose first argument is the ranker."""
+"""Methods of rankers with a model of pairs: functions whose first argument they are."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What a model over ordered partitions says of lists: draws, levels, pairs, stages.
+"""Models over ordered partitions: draws, levels, pairs and stages of lists.
 
-Functions whose first argument is the ranker are its methods, where its loss is a
+Functions whose first argument is the ranker are its methods, if its loss is a
 likelihood of ordered partitions. The sample space of a list of n rows is all ordered
-partitions of the rows into levels, ties included: 3 for two rows, 13 for three.
-Probabilities of other models are comparable only where they are over the same space;
-Plackett-Luce likelihoods take the sizes of ties as given.
+partitions of the rows into levels, ties included: 3 for two rows, 13 for three. Compare
+probabilities of models only over the same space: Plackett-Luce likelihoods take the
+sizes of ties as given.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from skrank._probability.likelihood import log_likelihood, log_likelihoods
 from skrank._probability.results import ExpectedLevel, ListPairProba
 from skrank.losses._partition import SubsetModel
 
-SHORT = 12  # rows of a list whose 3^n stages and subsets are enumerated
-DRAWN_AT_ONCE = 2**22  # levels in memory
+SHORT = 12  # largest number of rows for which 3^n stages and subsets are enumerated
+DRAWN_AT_ONCE = 2**22  # levels in memory at once
 
 
 @takes_groups
@@ -200,11 +200,11 @@ def pairwise_proba(
     *,
     offset: Any = None,
 ) -> ListPairProba:
-    """Return how likely rows win, tie or lose against each other row of a list.
+    """Return the probabilities that rows win, tie or lose against other rows of a list.
 
-    It takes whole lists, not two rows as the method of pairwise models and of
-    Plackett-Luce does: a stage takes one of all subsets of the rows left, so that
-    how likely one row beats another depends on the other rows of their list.
+    It takes whole lists, not two rows as in pairwise models and Plackett-Luce: a stage
+    takes one of all subsets of the remaining rows, so that the chance that one row
+    beats another depends on the other rows of their list.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def expected_levels(
 def pair_probabilities(
     scores: Floats, lists: Lists, model: SubsetModel, n_samples: int, seed: int
 ) -> ListPairProba:
-    """Return how likely each row of a list wins from or ties each later row.
+    """Return the probabilities that each row of a list beats or ties each later row.
 
     Exact for lists of up to 12 rows, shares of draws for others. The standard error of
     a share k / n is that of (k + 1) / (n + 2), so that it is never 0.
@@ -302,7 +302,7 @@ def pair_probabilities(
         scores, starts, sizes, model.log_weights, model.arithmetic
     )
     exact = _ranges(offsets[short], n_pairs[short])
-    # Each list has a matrix of all pairs, one after another.
+    # Matrices of all pairs, one for each list, are stored one after another.
     begin, size = (
         np.repeat(values, n_pairs[short])
         for values in (np.cumsum(sizes**2) - sizes**2, sizes)
@@ -334,10 +334,10 @@ def stage_probabilities(
     y: Floats,
     lists: Lists,
 ) -> Floats:
-    r"""Return how likely each row's level is, given the better levels, (n_rows,).
+    r"""Return the probability of each row's level, given the better levels, (n_rows,).
 
-    The probability :math:`P(X_k | R_k)` does not depend on the rest of the partition.
-    So it is the likelihood of :math:`X_k` followed by the other rows one by one, over
+    :math:`P(X_k | R_k)` does not depend on the rest of the partition. So take the
+    likelihood of :math:`X_k` followed by the other rows one by one, and divide it by
     the likelihood of these alone.
     """
     levels = Levels(y, lists)
@@ -379,7 +379,7 @@ def _pairs_of(lists: Lists) -> tuple[Indices, Indices]:
 
 
 def _long_parts(lists: Lists, n_samples: int) -> Iterator[Indices]:
-    """Yield numbers of the lists that are not short, few enough to be drawn at once."""
+    """Yield numbers of the lists that are not short, in parts that fit in memory."""
     numbers = np.flatnonzero(lists.sizes > SHORT)
     drawn = np.cumsum(lists.sizes[numbers]) * float(n_samples)
     yield from (

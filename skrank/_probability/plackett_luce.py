@@ -1,6 +1,6 @@
 """Rankings of lists under the Plackett-Luce model: draws and probabilities.
 
-Functions whose first argument is the ranker are its methods, where its loss is a
+Functions whose first argument is the ranker are its methods, if its loss is a
 likelihood of orders.
 """
 
@@ -20,9 +20,9 @@ from skrank._fit.data import check_data, scores_of_lists
 from skrank._kernels.race import among_first, n_nodes
 from skrank._probability.results import TopKProba
 
-# Multiplications that one list may take (seconds); longer ones are sampled.
+# Multiplications for one list (some seconds); lists that need more are sampled.
 EXACT_WORK = 2e9
-DRAWN_AT_ONCE = 2**20  # noise values in memory
+DRAWN_AT_ONCE = 2**20  # noise values in memory at once
 
 
 @takes_groups
@@ -78,7 +78,7 @@ def stage_proba(
     lists = data.lists
     stages = loss.prepare(loss.check_labels(data.y, lists), lists)
     scores, places = data.scores(ranker.coef_), stages.level_starts
-    # A single row that is left is picked, whether or not that is a stage.
+    # The last row is picked with probability 1, whether or not it counts as a stage.
     number = np.arange(len(places) - 1)
     counted = number < np.repeat(
         stages.level_offsets[:-1] + stages.n_stages, np.diff(stages.level_offsets)
@@ -249,7 +249,7 @@ def top_k_probabilities(
         rows = slice(lists.offsets[q], lists.offsets[q + 1])
         n_first = _count_first(scores[rows], k, n_samples, rng)
         probability[rows] = n_first / n_samples
-        # Of (n_first + 1) / (n_samples + 2): none of the draws is not certainty.
+        # The error of (n_first + 1) / (n_samples + 2): a share of 0 is not certain.
         shrunk = (n_first + 1.0) / (n_samples + 2.0)
         standard_error[rows] = np.sqrt(shrunk * (1.0 - shrunk) / n_samples)
     return TopKProba(probability, standard_error)
@@ -265,7 +265,7 @@ def which_too_long(lists: Lists, k: int) -> NDArray[np.bool_]:
 def _step(k: int) -> float:
     """Return the step of the quadrature.
 
-    The time of the k-th arrival varies by 1 / sqrt(k), that of one row by 1.
+    The log time of the k-th arrival has deviation 1 / sqrt(k), that of one row 1.
     """
     return float(min(0.2, 0.55 / np.sqrt(k)))
 
@@ -311,7 +311,7 @@ def stage_probabilities(
     out = np.empty(lists.n_rows)
     ordered = scores[order]
     first_place = np.repeat(level_starts[:-1], np.diff(level_starts))
-    # Lists of one size as one table; a sum from the worst row up has no cancellation.
+    # Lists of one size make one table. Sums from the worst row up cancel nothing.
     for size in np.unique(lists.sizes):
         rows = lists.starts[lists.sizes == size][:, None] + np.arange(size)
         log_left = np.logaddexp.accumulate(ordered[rows][:, ::-1], axis=1)[:, ::-1]

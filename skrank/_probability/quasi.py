@@ -13,9 +13,9 @@ from skrank._data.lists import Floats
 def quasi_standard_errors(covariance: Any) -> Floats:
     r"""Return quasi standard errors of items from the covariance of their estimates.
 
-    Estimates of items are only known relative to one another, and errors from the
-    reference item hide how sure other comparisons are. Quasi variances :math:`q_i`
-    are chosen so that all comparisons can be read from them [1]_:
+    Estimates of items are known relative to one another alone, and errors from the
+    reference item do not show how sure other comparisons are. Quasi variances
+    :math:`q_i` are chosen so that they give the error of every comparison [1]_:
 
     .. math::
 

@@ -1,4 +1,4 @@
-"""What fitted models return as probabilities: named tuples that are tables too."""
+"""Results of fitted models: named tuples of probabilities that are also tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skrank._data.checks import count_of
 from skrank._data.html import Table, number_text, page_html, paragraph_html, table_html
 from skrank._data.lists import Floats, Indices
 
-SHOWN = 12  # rows in a notebook
+SHOWN = 12  # rows shown in a notebook
 
 
 class ProbaTable:
@@ -23,7 +23,7 @@ class ProbaTable:
     _one_a_row = True  # not one entry a pair of rows
 
     def labelled(self, X: Any, **labels: Any) -> Self:
-        """Return the result, its rows called as those of ``X`` where it has an index.
+        """Return the result with row labels from the index of ``X``, if it has one.
 
         Other labels, such as groups, become columns in front.
         """
@@ -90,8 +90,8 @@ class PairProba(ProbaTable, _PairProba):
     win : ndarray of shape (n_pairs,)
         The first row is ranked above the second.
     tie : ndarray of shape (n_pairs,)
-        Neither is; 0 where the model has no ties. The second row wins with what is
-        left.
+        They tie; 0 in models without ties. The second row wins with the remaining
+        probability.
 
     Examples
     --------

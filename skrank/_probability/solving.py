@@ -1,4 +1,4 @@
-r"""Covariances of some parameters of a wide fit, without any matrix of all of them.
+r"""Covariances of some parameters of a wide fit, without matrices of all parameters.
 
 With the columns C of :math:`(H + A)^{-1}` that belong to the chosen parameters S, in
 the notation of :mod:`skrank._probability.covariance`, their covariances are
@@ -8,9 +8,9 @@ the notation of :mod:`skrank._probability.covariance`, their covariances are
     C_\mathrm{clustered} = C^T J C, \qquad
     C_\mathrm{model} = \frac{1}{V m}\, C^T H C.
 
-Each column solves :math:`(H + A)\, c = e_j` by conjugate gradients, which takes
-products of H with vectors alone: for each block the scores of a direction, the loss's
-``hessian_product``, and the block's transpose times that.
+Each column solves :math:`(H + A)\, c = e_j` by conjugate gradients, which needs only
+products of H with vectors. For each block these are the scores of a direction, the
+loss's ``hessian_product`` of them, and the transpose of the block times that.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from skrank._fit.derivatives import Counts
 from skrank._fit.objective import LinearObjective
 from skrank._probability.covariance import SILENT, Estimate, standard_errors
 
-RESIDUAL = 1e-9  # relative; covariances, which are quadratic, have more digits
+RESIDUAL = 1e-9  # relative; covariances are quadratic in the columns, and more exact
 MOST_PRODUCTS = 2000  # for one parameter
-N_PROBES = 16  # of the diagonal of H, by which the solver scales parameters
-LEAST = 1e-8  # share of the largest entry that the diagonal is taken to be
+# Random vectors for the diagonal of H, by which the solver scales parameters.
+N_PROBES = 16
+LEAST = 1e-8  # least entry of the diagonal, as a share of the largest
 
 
 class Products:
@@ -55,7 +56,7 @@ class Products:
         self.in_extra = self._columns_of_extra()
 
     def _blocks(self, coef: Floats) -> Any:
-        """Yield each block with its rows and their scores about the list's mean."""
+        """Yield each block with its rows and their scores, less means of lists."""
         for block in self.objective.blocks:
             X, _ = block.features(None)
             scores = block.scores(X, coef)
@@ -107,7 +108,7 @@ class Products:
         return product
 
     def diagonal(self) -> Floats:
-        """Return about the diagonal of H + A: the mean of v (H v) over random signs."""
+        """Estimate the diagonal of H + A by the mean of v (H v) over random signs v."""
         random = np.random.default_rng(0)
         total = np.zeros(len(self.free))
         for _ in range(N_PROBES):
@@ -118,7 +119,7 @@ class Products:
     def gradients_along(
         self, directions: Floats, chosen: Indices
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return gradients of lists along directions, and which chosen ones inform.
+        """Return gradients of lists along directions, and which parameters they inform.
 
         Both of shape (n_lists, n_chosen).
         """
@@ -251,7 +252,7 @@ def _solve(products: Products, chosen: Indices, names: list[str]) -> Floats:
 def _by_cluster(
     along: Floats, informing: NDArray[np.bool_], clusters: Indices
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return sums of gradients, and what informs, by cluster."""
+    """Add up gradients, and join what lists inform, by cluster."""
     n_clusters = int(clusters.max()) + 1
     sums = np.zeros((n_clusters, along.shape[1]))
     of_clusters = np.zeros(sums.shape, dtype=bool)

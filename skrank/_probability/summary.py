@@ -1,4 +1,4 @@
-"""Summarise a fitted ranker: coefficients with standard errors, and what they mean."""
+"""Summarise a fitted ranker: coefficients with standard errors, and notes on them."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def summarize_fit(
     feature_names: list[str] | None = None,
     offset: Any = None,
 ) -> FitSummary:
-    """Return what :func:`summary` does; ``feature_names`` replace the ranker's."""
+    """Do what :func:`summary` does; ``feature_names`` replace those of the ranker."""
     objective = objective_on(ranker, X, y, groups, sample_weight, "summary", offset)
     return summarize_objective(
         ranker,

@@ -242,9 +242,8 @@ def read_preflib(
             f"{path}: alternative {unknown[0]} has no name; the head of the file needs "
             f"a line '# ALTERNATIVE NAME {unknown[0]}: ...'."
         )
-    if len(set(names.values())) < len(
-        names
-    ):  # two alternatives with one name are still two
+    # Two alternatives with one name are still two.
+    if len(set(names.values())) < len(names):
         names = {key: f"{name} ({key})" for key, name in names.items()}
     named = [
         [[names[item] for item in level] for level in order] for order in orderings

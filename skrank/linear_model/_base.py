@@ -1,4 +1,4 @@
-"""What all linear rankers share: how they fit, predict, and tell probabilities."""
+"""The base of all linear rankers: fit, predict, and methods of probability models."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from skrank.linear_model._scores import LinearScores
 
 
 class Inexact(NamedTuple):
-    """Why a fit does not end at the optimum.
+    """A reason why a fit does not end at the optimum.
 
     Attributes
     ----------
     reason : str
-        Why there are no numbers that hold at the optimum alone.
+        Why numbers that hold only at the optimum cannot be given.
     note : str
-        What it means for standard errors.
+        Consequence for standard errors.
     advice : str
-        What brings the weights nearer.
+        How to bring the weights nearer to the optimum.
     """
 
     reason: str
@@ -55,8 +55,8 @@ class Inexact(NamedTuple):
 class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
     """Base of the linear rankers.
 
-    A subclass has ``_loss()``, which returns its loss, and the parameters that are
-    named below besides its own.
+    A subclass defines ``_loss()``, which returns its loss. Its parameters are its own
+    and those named below.
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
@@ -186,7 +186,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         return self
 
     def _fit_objective(self, name, objective):
-        """Minimise an objective, store where it is least, and warn of what is wrong."""
+        """Minimise an objective, store the result, and warn about problems."""
         with objective.running():
             solution = self._solve(objective, self._start(objective))
         self._store(objective, solution)
@@ -194,7 +194,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         warn_of_solution(name, objective, solution)
         warn_of_growth(name, objective, solution, self._parameter_names)
 
-    # What a ranker tells besides scores, where its loss is the model for it.
+    # Methods of probability models, which a ranker has if its loss is such a model.
     summary = ByModel(
         pairs=summary.summary, orders=summary.summary, partitions=summary.summary
     )
@@ -221,7 +221,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
     expected_level = ByModel(partitions=partitions.expected_level)
 
     def _check_settings(self):
-        """Refuse parameters that do not go together."""
+        """Raise ValueError for parameters that contradict each other."""
         if self.alpha == "auto" and self.l1_ratio > 0:
             raise ValueError(
                 f"{type(self).__name__}(alpha='auto', l1_ratio={self.l1_ratio:g}): the "
@@ -242,7 +242,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         return replace(data, constant=constant_features(data.X, data.lists, data.rows))
 
     def _objective(self, data: FitData, loss: Any) -> LinearObjective:
-        """Return what the ranker minimises on some data."""
+        """Return the objective of the ranker on some data."""
         return LinearObjective(
             data,
             loss,
@@ -254,7 +254,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         )
 
     def _start(self, objective):
-        """Return where the solver starts."""
+        """Return the start of the solver."""
         if not self.warm_start or getattr(self, "coef_", None) is None:
             return objective.start
         if len(self.coef_) != objective.n_features:

@@ -1,4 +1,4 @@
-"""Methods that a ranker has where its loss is the right kind of model."""
+"""Methods that a ranker has only if its loss is a certain kind of model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ R = TypeVar("R")
 class ByModel(Generic[R]):
     """A method of rankers, chosen by the ``model`` of the ranker's loss.
 
-    Like scikit-learn's ``available_if``: where the loss has no such model, the ranker
-    has no such attribute. Besides, models may have functions of their own, with other
-    arguments; and a class, too, shows the function of its default loss, so that
-    ``help`` and the site tell what holds.
+    This is like scikit-learn's ``available_if``: if the loss has no such model, the
+    ranker has no such attribute. In addition, each model may have a function of its
+    own, with other arguments. And a class shows the function of its default loss, so
+    that ``help`` and the site show the right arguments.
 
     Parameters
     ----------

@@ -24,9 +24,9 @@ class LinearRanker(BaseLinearRanker):
     lists is the precision of the normal prior of which this is the mode. There is
     no intercept: only differences of scores inside a list matter.
 
-    Where the loss is a likelihood, as its ``model`` says, the ranker has ``summary``
-    and the probabilities of that model: ``LinearRanker(ListMLE())`` tells what
-    :class:`ListMLERanker` tells.
+    If the loss is a likelihood, as its ``model`` says, the ranker has ``summary`` and
+    the probabilities of that model: ``LinearRanker(ListMLE())`` has the methods of
+    :class:`ListMLERanker`.
 
     Parameters
     ----------

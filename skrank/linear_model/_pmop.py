@@ -18,7 +18,8 @@ from skrank.linear_model._base import BaseLinearRanker, Inexact
 from skrank.losses import PMOP, ListMLE
 from skrank.losses._samplers import PartitionSampler
 
-# Of the decrease of the objective from zero weights: more is another optimum.
+# Two ends are different optima if their values differ by more than this share of the
+# decrease of the objective from zero weights.
 OTHER_OPTIMUM = 1e-4
 
 
@@ -222,7 +223,7 @@ class PMOPRanker(BaseLinearRanker):
         return PMOP(self.potential, self.max_tie_size)
 
     def _check_settings(self):
-        """Refuse chains where they are of no use or cannot move."""
+        """Raise ValueError for chains that are useless or cannot move."""
         super()._check_settings()
         if self.inference == "exact":
             return
@@ -247,7 +248,7 @@ class PMOPRanker(BaseLinearRanker):
             )
 
     def _solve(self, objective, start):
-        """Minimise from zero and, where there may be several optima, from ListMLE."""
+        """Minimise from zero, and from ListMLE too if there may be several optima."""
         if self.inference != "exact":
             return self._climb(objective, start)
         first = super()._solve(objective, start)
@@ -256,7 +257,7 @@ class PMOPRanker(BaseLinearRanker):
             return first
         convex = objective.remade(objective.data, ListMLE())
         with convex.running():
-            near = self._minimize(convex, convex.start)  # however far it comes
+            near = self._minimize(convex, convex.start)  # it need not converge
         second = super()._solve(objective, near.parameters)
         self._warn_of_optima(objective, first, second)
         return min(first, second, key=lambda solution: solution.value)
@@ -267,10 +268,10 @@ class PMOPRanker(BaseLinearRanker):
         least = min(first.value, second.value)
         decrease = objective(objective.start)[0] - least
         ended = first.problem is None and second.problem is None
-        # A solver that stops at steps below ftol may well be so far from the optimum.
+        # A solver that stops by ftol may be this far from the optimum.
         unsure = max(OTHER_OPTIMUM * decrease, self.ftol * abs(least))
         if ended and apart > unsure:
-            # Enough decimals to show the difference.
+            # Show enough decimals for the difference to be visible.
             n_decimals = max(0, 1 - math.floor(math.log10(apart)))
             warn(
                 "PMOPRanker.fit: the objective has several optima: it ends at "
@@ -281,7 +282,7 @@ class PMOPRanker(BaseLinearRanker):
             )
 
     def _climb(self, objective, start):
-        """Climb by drawn gradients."""
+        """Maximise by drawn gradients."""
         rng = check_random_state(self.random_state)
         sampler = PartitionSampler(self.inference, self.n_steps, self.max_tie_size)
         seed = int(rng.randint(2**63 - 1, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Pairs of rows inside lists: what they weigh, and how many there are."""
+"""Pairs of rows inside lists: their weights and their number."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from skrank._data.lists import Floats, Indices, Levels, Lists
 
-# A list with more of them costs less by boxes of scores than pair by pair.
+# For lists with more pairs a row, boxes of scores are faster than pair by pair.
 MOST_PAIRS_A_ROW = 250.0
 
 
 class Pairs(NamedTuple):
-    """The pairs of each list: its levels, and what pairs weigh if not 1.
+    """The pairs of each list: its levels, and the weights of pairs, if not 1.
 
-    ``gains`` has one entry a level, of which the differences count; ``shares`` one a
-    place, of which that of the better row counts.
+    ``gains`` has one entry a level; a pair weighs the difference of two of them.
+    ``shares`` has one entry a place; a pair weighs the share of its better row.
     """
 
     levels: Levels
@@ -39,5 +39,5 @@ def n_tied(levels: Levels) -> Floats:
 
 
 def n_pairs(sizes: Indices) -> Floats:
-    """Return the number of pairs in sets of some sizes."""
+    """Return the number of pairs in sets of these sizes."""
     return sizes * (sizes - 1.0) / 2.0

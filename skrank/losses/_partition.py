@@ -1,4 +1,4 @@
-"""What the losses on ordered partitions share: levels, and limits on ties."""
+"""Levels, limits on ties and costs, which the losses on ordered partitions share."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank._kernels.sampling import ordered_partitions
 from skrank._kernels.subsets_geometric import geometric
 
-# About the time of the exact sums over subsets, for each row and each size, or pair of
-# sizes, of what a stage takes; and what is worth a warning before a fit.
+# About the time of the exact sums over subsets, for each row and each size (or pair of
+# sizes) of subsets; and the costs above which to warn before a fit.
 SECONDS_A_CELL, SECONDS_A_SIZE = 5e-10, 8e-8
 SLOW_SECONDS, LARGE_BYTES = 2.0, 2**30
 
@@ -31,15 +31,15 @@ class Partitions(NamedTuple):
 
 
 class SubsetModel(NamedTuple):
-    r"""How likely a stage takes a subset S of the rows that are left.
+    r"""The probability that a stage takes a subset S of the remaining rows.
 
-    Proportional to :math:`\delta_{|S|} \exp(\bar s_S)`, or "arithmetic"
+    It is proportional to :math:`\delta_{|S|} \exp(\bar s_S)`, or if "arithmetic" to
     :math:`\delta_{|S|}` times the mean of :math:`e^{s_i}` over S.
 
     Parameters
     ----------
     arithmetic : bool
-        Which of the two.
+        Whether to take the second form.
     log_weights : ndarray of shape (n_sizes + 1,)
         :math:`\log \delta_m` of subsets of m = 0, 1, ... rows, up to the longest
         list; -inf for sizes that do not occur, such as 0.
@@ -62,7 +62,7 @@ class SubsetModel(NamedTuple):
         n_samples : int
             Number of draws.
         seed : int
-            Where the random numbers come from.
+            Seed of the random numbers.
         place : int, default=0
             Place of the first row: lists at other places have other random numbers.
 
@@ -85,7 +85,7 @@ class SubsetModel(NamedTuple):
 
 
 def size_weights(longest: int, max_tie_size: int | None = None) -> Floats:
-    """Return log-weights of subsets of 0, ..., longest rows: 0, or -inf for none."""
+    """Return log weights of subsets by size: 0, or -inf for impossible sizes."""
     weights = np.zeros(longest + 1)
     weights[0] = -np.inf
     if max_tie_size is not None:
@@ -94,7 +94,7 @@ def size_weights(longest: int, max_tie_size: int | None = None) -> Floats:
 
 
 def why_slow(levels: Levels, lists: Lists, largest: int, advice: str) -> str | None:
-    """Return what the sums over subsets of up to ``largest`` rows cost, if it is much.
+    """Return a warning if sums over subsets of up to ``largest`` rows are expensive.
 
     Parameters
     ----------
@@ -105,12 +105,12 @@ def why_slow(levels: Levels, lists: Lists, largest: int, advice: str) -> str | N
     largest : int
         Largest number of rows that a stage can take.
     advice : str
-        What to do about it.
+        What users can do.
 
     Returns
     -------
     message : str or None
-        None where an evaluation is a matter of a second and of moderate memory.
+        None if an evaluation takes about a second or less, and moderate memory.
     """
     n = lists.sizes.astype(np.float64)
     size = np.minimum(n, largest)
@@ -133,7 +133,7 @@ def _plain(number: float) -> str:
 
 
 def check_tie_size(name: str, max_tie_size: Any, y: Floats, lists: Lists) -> None:
-    """Refuse a ``max_tie_size`` that is no size, or less than that of a level."""
+    """Raise ValueError if ``max_tie_size`` is invalid, or smaller than a level."""
     check_count(max_tie_size, "max_tie_size", optional=True)
     if max_tie_size is None:
         return

@@ -16,7 +16,7 @@ class Streams(NamedTuple):
     """The random numbers of one update: one stream for each list.
 
     A stream is a function of the seed of the fit, the number of the update and the
-    place of the list's first row, so that it does not matter which thread draws.
+    place of the list's first row, so it does not depend on the thread that draws.
 
     Parameters
     ----------
@@ -44,19 +44,19 @@ class PartitionSampler(BaseEstimator):
         g_i = \sum_k \frac1L \sum_{l=1}^{L} \frac{[i \in S^{(l)}]}{|S^{(l)}|}
         - \frac{1}{n_{k(i)}}
 
-    A sweep is as many moves as rows are left; a move takes a row, drawn at random, in
-    or out, by Gibbs' rule or by that of Metropolis. For many sweeps the mean of draws
-    is the exact gradient; for few it is the contrastive divergence.
+    A sweep has as many moves as rows remain. A move puts a row, drawn at random, into S
+    or takes it out, by the rule of Gibbs or of Metropolis. With many sweeps the mean of
+    draws is the exact gradient; with few it is the contrastive divergence.
 
-    Two readings of [1]_, whose text leaves them open: a "sample" is a sweep, so that
-    the cost of a draw is linear in the rows of a list; and Metropolis proposes to take
-    one row, drawn at random, in or out, a proposal that is symmetric. In trials with
-    four rows it mixes as well as a choice between growing and shrinking.
+    The text of [1]_ leaves two choices open. Here a "sample" is a sweep, so that a draw
+    costs time in proportion to the rows of a list. And Metropolis proposes to put one
+    row, drawn at random, in or out, which is a symmetric proposal. In trials with four
+    rows it mixes as well as a choice between growing and shrinking.
 
     Parameters
     ----------
     rule : {"gibbs", "metropolis"}, default="gibbs"
-        How likely a move is made: r / (1 + r) or min(1, r), with r the ratio of the
+        Chance that a move is made: r / (1 + r) or min(1, r), with r the ratio of the
         probabilities after and before. Metropolis moves more and mixes faster.
     n_steps : int, default=1
         Number of sweeps L.

@@ -1,4 +1,4 @@
-"""Which weights of ties the data leave without a finite best value."""
+"""Find weights of ties without a finite best value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from skrank._data.lists import Indices, Levels
 
 
 def rows_of_stages(levels: Levels) -> Indices:
-    """Return the number of rows that each level was taken from: its own and below."""
+    """Return the number of rows at each stage: those of its level and below."""
     ends = np.repeat(levels.starts[levels.offsets[1:]], levels.n_levels)
     return ends - levels.starts[:-1]
 
@@ -16,19 +16,19 @@ def rows_of_stages(levels: Levels) -> Indices:
 def sizes_that_grow(taken: Indices, rows: Indices) -> Indices:
     """Return the sizes of ties whose weights have no finite best value.
 
-    A weight is held where a stage of at least its size takes another size whose
-    weight is held, as that of one row is. So all sizes up to some number are, and all
-    stages of more rows take more rows than that.
+    A weight has a finite best value if a stage with at least so many rows takes another
+    size whose weight has one, as the weight of one row has. So this holds for all sizes
+    up to some number; all stages with more rows than that take more rows than that.
 
     Parameters
     ----------
     taken, rows : ndarray of int of shape (n_stages,)
-        Number of rows that each stage takes, and takes them from.
+        Number of rows that each stage takes, and that remain at it.
 
     Returns
     -------
     sizes : ndarray of int
-        Sizes that are taken and not held, increasing.
+        Sizes that occur without a finite best weight, increasing.
     """
     longest = np.zeros(int(rows.max()) + 1, dtype=np.intp)
     np.maximum.at(longest, taken, rows)

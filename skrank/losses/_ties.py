@@ -1,4 +1,4 @@
-"""What the two models of pairs with ties share."""
+"""The base of the two models of pairs with ties."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skrank.losses.base import Loss
 
 
 class Ratios(NamedTuple):
-    """A model's numbers as the kernel takes them, at one value of its parameter."""
+    """The numbers of a model that the kernel takes, at one value of its parameter."""
 
     scale: float
     win: float
@@ -32,11 +32,11 @@ class Ties(NamedTuple):
 class TieLoss(Loss):
     """Base of the two models of pairs with ties, of one parameter each.
 
-    A subclass gives the kernel's numbers, and adds what a tie costs apart from them.
+    A subclass gives the numbers for the kernel, and adds the constant cost of a tie.
     """
 
     model = "pairs"
-    # Beyond it a model is at its limit to one part in e^20 = 5e8.
+    # Beyond this, a model differs from its limit by less than one part in e^20 = 5e8.
     extra_limit = 20.0
 
     def extra_parameters(self, y: Floats, lists: Lists) -> Floats:
@@ -53,7 +53,7 @@ class TieLoss(Loss):
         return np.clip([start], -self.extra_limit, self.extra_limit)
 
     def at_limit(self, extra: Floats) -> str:
-        """Return which limit it is, and what the model is there."""
+        """Return a text that names the limit, and the model there."""
         if extra[0] < 0:
             return (
                 "no two rows of a list are tied, so the parameter of ties stops at its "

@@ -17,8 +17,8 @@ from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats, Lists
 
-N_PROBES = 4  # of a Hessian's diagonal
-N_STEPS, SMALLEST_REST = 4, 0.3  # of the fixed point for the weights of rows
+N_PROBES = 4  # random vectors for the diagonal of a Hessian
+N_STEPS, SMALLEST_REST = 4, 0.3  # of the fixed-point iteration for the weights of rows
 
 
 class Loss(BaseEstimator):
@@ -34,19 +34,19 @@ class Loss(BaseEstimator):
     ``extra``, the loss's own learned parameters, is an array, empty for most losses; a
     loss without them may leave it out of its signatures.
 
-    A loss that is minus a log-likelihood says of what in ``model``; rankers then have
-    ``summary`` and the probabilities of that model. What each model needs:
+    A loss that is minus a log-likelihood names its kind in ``model``; rankers then have
+    ``summary`` and the probabilities of that model. Each kind needs:
 
     "pairs"
-        Pairs of rows of a list, as if they were independent. ``pair_proba`` where two
-        rows can tie, or differences of scores do not make the logistic curve.
+        Pairs of rows of a list, as if they were independent. Define ``pair_proba`` if
+        two rows can tie, or if the chance of a win is not the logistic function.
     "orders"
-        Orders of the rows of a list, by Plackett and Luce. ``prepare`` returns what
-        has the fields of ``ListMLE``'s stages; ``log_constant`` where the values leave
-        a constant out.
+        Orders of the rows of a list, by Plackett and Luce. ``prepare`` returns an
+        object with the fields of ``ListMLE``'s stages. Define ``log_constant`` if
+        values leave out a constant.
     "partitions"
-        Ordered partitions of the rows of a list into levels of ties. ``subset_model``,
-        the weights of what a stage can take.
+        Ordered partitions of the rows of a list into levels of ties. Define
+        ``subset_model``, the weights of subsets that a stage can take.
 
     Examples
     --------
@@ -64,16 +64,16 @@ class Loss(BaseEstimator):
     0.125
     """
 
-    # None, "pairs", "orders" or "partitions": what the loss is a likelihood of.
+    # The kind of likelihood: None, "pairs", "orders" or "partitions".
     model: str | None = None
-    # The solver keeps the size of extra parameters within it; rankers say if they stop
-    # there, in the words of ``at_limit``.
+    # The solver keeps absolute values of extra parameters within this limit; rankers
+    # warn with the text of ``at_limit`` if they stop there.
     extra_limit: float = np.inf
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let all losses take ``extra``, also those that leave it out.
+        """Let all losses take ``extra``, also those whose signatures leave it out.
 
-        This is the only place that tells the two kinds apart: all callers pass it.
+        All callers pass it, so this is the only place that distinguishes the two.
         """
         super().__init_subclass__(**options)
         for name, n_arguments in (
@@ -86,7 +86,7 @@ class Loss(BaseEstimator):
                 setattr(cls, name, _taking_extra(method, n_arguments - 1))
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
-        """Check all labels, and return those that ``prepare`` shall see.
+        """Check all labels, and return the labels for ``prepare``.
 
         Called once, before the rows are cut into blocks: the place to refuse labels,
         to warn, and to draw what must be drawn once a fit.
@@ -94,16 +94,16 @@ class Loss(BaseEstimator):
         return y
 
     def prepare(self, y: Floats, lists: Lists) -> Any:
-        """Return whatever depends on labels alone and is worth computing once."""
+        """Return results that depend on labels alone, to compute them once."""
         raise NotImplementedError
 
     def weigh_rows(self, prepared: Any, shares: Floats, lists: Lists) -> Any:
-        """Return what ``prepare`` returned, for rows that weigh differently.
+        """Return the result of ``prepare`` with weights of rows in it.
 
         ``shares`` (n_rows,) are weights of rows over the mean weight of their list. A
-        loss whose terms belong to single rows counts each term by its row's; the list
-        as a whole counts its mean weight in any case. By default weights that vary
-        inside a list are refused.
+        loss whose terms belong to single rows multiplies each term by the share of its
+        row. The list as a whole counts by its mean weight in any case. The default
+        refuses weights that vary inside a list.
         """
         raise ValueError(
             f"sample_weight varies inside lists, and {type(self).__name__} has no "
@@ -136,7 +136,7 @@ class Loss(BaseEstimator):
         return None
 
     def at_limit(self, extra: Floats) -> str:
-        """Return what it means that extra parameters stopped at their limit."""
+        """Return a text for extra parameters that stopped at their limit."""
         return f"parameters of the loss stopped at their limit: extra_ = {extra}."
 
     def n_terms(self, prepared: Any, lists: Lists) -> Floats:
@@ -153,10 +153,11 @@ class Loss(BaseEstimator):
     ) -> Floats:
         """Return the second derivative in the scores times a direction, (n_rows,).
 
-        By default central differences of the gradient. The gradient bends within
-        differences of scores of about 1, whatever their range r, and scores are rounded
-        to eps r; the step of least error has one of about (eps r)^(2/3), which is
-        4e-11 for a range of 1. Lists do not mix, so each list has its own step.
+        The default takes central differences of the gradient. The gradient changes over
+        differences of scores of about 1, whatever their range r, and scores have a
+        rounding error of eps r. The best step has an error of about (eps r)^(2/3),
+        which is 4e-11 for a range of 1. Lists do not affect each other, so each has its
+        own step.
         """
         reach = lists.max(np.abs(direction))
         scores = scores - lists.expand(lists.max(scores))
@@ -174,7 +175,7 @@ class Loss(BaseEstimator):
         return None
 
     def log_constant(self, prepared: Any, lists: Lists) -> Floats:
-        """Return what is left out of each list's log-likelihood, (n_lists,)."""
+        """Return the constant left out of each list's log-likelihood, (n_lists,)."""
         return np.zeros(lists.n_lists)
 
     def pair_loss(self) -> Loss:
@@ -186,7 +187,7 @@ class Loss(BaseEstimator):
         return special.expit(difference), np.zeros_like(difference)
 
     def subset_model(self, extra: Floats, longest: int) -> Any:
-        """Return the model of a stage that takes some of at most ``longest`` rows."""
+        """Return the probabilities of a stage with at most ``longest`` rows."""
         raise NotImplementedError
 
     def extra_names(self, extra: Floats) -> list[str]:
@@ -194,7 +195,7 @@ class Loss(BaseEstimator):
         return [f"extra {number}" for number in range(len(extra))]
 
     def extra_from(self, last: Floats, start: Floats) -> Floats:
-        """Return where a warm start begins, given the last fit's extra parameters."""
+        """Return where a warm start begins, from the last fit's extra parameters."""
         if len(last) != len(start):
             raise ValueError(
                 f"warm_start=True: the last fit had {len(last)} parameters of the loss "
@@ -203,14 +204,14 @@ class Loss(BaseEstimator):
         return last
 
     def estimated(self, extra: Floats, prepared: Sequence[Any]) -> NDArray[np.bool_]:
-        """Return which extra parameters the data determine: those at no limit.
+        """Return which extra parameters the data determine: those not at a limit.
 
         ``prepared`` is what ``prepare`` returned for each block of lists.
         """
         return np.abs(extra) < self.extra_limit
 
     def why_slow(self, y: Floats, lists: Lists) -> str | None:
-        """Return what a fit will cost, and what to do, where it costs much; or None."""
+        """Return a warning with advice if a fit will be expensive, else None."""
         return None
 
     def why_unbounded(self, prepared: Sequence[Any]) -> str | None:
@@ -220,7 +221,7 @@ class Loss(BaseEstimator):
     def summary_notes(
         self, extra: Floats, blocks: Sequence[tuple[Any, Lists]]
     ) -> list[str]:
-        """Return what a summary's reader must know, given prepared blocks of lists."""
+        """Return notes for a summary, given prepared blocks of lists."""
         return []
 
     def curvature_weights(
@@ -228,11 +229,11 @@ class Loss(BaseEstimator):
     ) -> Floats:
         r"""Return d, (n_rows,), of a simple form for the Hessian of each list.
 
-        It is about :math:`\mathrm{diag}(d) - d d^T / 1^T d`. The solver whitens
-        features with d: that changes how fast a fit is, not where it ends. By default
-        h, the diagonal of the Hessian, is the mean of v (H v) over a few random signs
-        v, and d solves :math:`d_i (1 - d_i / \sum_j d_j) = h_i`: exact for a softmax,
-        for lists of two, for pairs that curve alike.
+        The form is :math:`\mathrm{diag}(d) - d d^T / 1^T d`. The solver whitens
+        features with d, which changes the speed of a fit, not its result. By default h,
+        the diagonal of the Hessian, is the mean of v (H v) over a few random signs v,
+        and d solves :math:`d_i (1 - d_i / \sum_j d_j) = h_i`. That is exact for a
+        softmax, for lists of two, and for pairs of equal curvature.
         """
         random = np.random.default_rng(lists.n_rows)
         extra = np.empty(0) if extra is None else extra

@@ -79,5 +79,5 @@ class Davidson(TieLoss):
     def summary_notes(
         self, extra: Floats, blocks: Sequence[tuple[Any, Lists]]
     ) -> list[str]:
-        """Tell the parameter of ties in its natural scale."""
+        """Return the parameter of ties in its natural scale, as a note."""
         return [f"nu is tie_parameter_, {float(np.exp(extra[0])):.6g}."]

@@ -130,7 +130,7 @@ class DavidsonLuce(Loss):
         return prepared.levels.n_levels.astype(np.float64)
 
     def why_slow(self, y: Floats, lists: Lists) -> str | None:
-        """Return what the sums over subsets cost, where it is much, or None."""
+        """Return a warning if sums over subsets are expensive, else None."""
         levels = Levels(y, lists)
         largest = int(levels.sizes.max())
         if self.tie_weights == "slope":
@@ -145,7 +145,7 @@ class DavidsonLuce(Loss):
         )
 
     def subset_model(self, extra: Floats, longest: int) -> SubsetModel:
-        """Return the model of a stage that takes some of at most ``longest`` rows."""
+        """Return the probabilities of a stage with at most ``longest`` rows."""
         learned = self.log_weights(extra, longest)[:longest]
         weights = size_weights(longest, len(learned))
         weights[1 : len(learned) + 1] = np.where(learned > IMPOSSIBLE, learned, -np.inf)

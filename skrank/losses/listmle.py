@@ -20,14 +20,15 @@ from skrank.losses.ranknet import RankNet
 
 TIES = ("order", "random", "breslow", "efron", "marginal")
 STAGE_WEIGHTS = ("uniform", "position", "discount", "gain", "auto")
-WIDEST_GRADES = 31.0  # differences of labels beyond which gains are no sane weights
+# Difference of labels above which gains are too unequal as weights.
+WIDEST_GRADES = 31.0
 
 
 class Stages(NamedTuple):
-    """Levels of each list, of which the first ``n_stages`` are picked from the rest.
+    """Levels of each list; each of the first ``n_stages`` is picked from the rest.
 
-    ``weights`` has one weight a place in ``order``, the same for all places of a level;
-    None weighs all stages alike.
+    ``weights`` has one weight a place in ``order``, equal inside a level; None gives
+    all stages the same weight.
     """
 
     order: Indices
@@ -182,7 +183,7 @@ class ListMLE(Loss):
         return y
 
     def _warn_of_other_labels(self, y: Floats, lists: Lists) -> None:
-        """Warn how many lists have labels that are no grades."""
+        """Warn about lists whose labels are not grades."""
         others = np.count_nonzero(~grades_of(y, lists)[1])
         if others > 0:
             warn(
@@ -198,11 +199,12 @@ class ListMLE(Loss):
         return self.ties in ("order", "random")
 
     def _warn_of_ties(self, y: Floats, lists: Lists) -> None:
-        """Warn what share of stages the order of tied rows decides."""
+        """Warn about the share of stages that the order of tied rows decides."""
         levels = Levels(y, lists)
         place = np.arange(lists.n_rows) - lists.expand(lists.starts)
         counted = place < (self.top_k or lists.n_rows)
-        # Labels decide the pick of a level's last row; the order of rows the others.
+        # Labels decide the pick of the last row of a level, the order of rows all
+        # earlier ones.
         by_labels = np.zeros(lists.n_rows, dtype=bool)
         by_labels[levels.starts[1:] - 1] = True
         share = np.mean(~by_labels[counted])
@@ -232,7 +234,7 @@ class ListMLE(Loss):
         return Stages(levels.order, starts, offsets, n_stages, weights)
 
     def weigh_rows(self, prepared: Stages, shares: Floats, lists: Lists) -> Stages:
-        """Let each stage count the mean of its level's shares."""
+        """Multiply each stage by the mean share of its level."""
         starts = prepared.level_starts
         sizes = np.diff(starts)
         means = np.add.reduceat(shares[prepared.order], starts[:-1]) / sizes
@@ -283,7 +285,7 @@ class ListMLE(Loss):
     ) -> Floats:
         """Return the second derivative in the scores times a direction, (n_rows,).
 
-        Exact: in closed form, for "marginal" by the quadrature that gives the value.
+        It is exact: in closed form, or for "marginal" by the quadrature of the value.
         """
         if self.ties == "marginal":
             return marginal(scores, *prepared, direction)[1]
@@ -295,7 +297,7 @@ class ListMLE(Loss):
     ) -> Floats:
         """Return the sum of each row's probabilities over stages, from the gradient.
 
-        The gradient less what the picks take away. Exact for one stage.
+        It is the gradient plus 1 for each pick of a row, and exact for one stage.
         """
         if self.ties == "marginal":
             return super().curvature_weights(scores, prepared, lists)
@@ -313,7 +315,7 @@ class ListMLE(Loss):
 
     @property
     def model(self) -> str | None:  # type: ignore[override]
-        """The model that this is a likelihood of: none where stages weigh."""
+        """The model of the likelihood: "orders", or None if stages have weights."""
         return "orders" if self.stage_weights == "uniform" else None
 
     def why_no_likelihood(self) -> str | None:
@@ -336,13 +338,13 @@ class ListMLE(Loss):
         return np.add.reduceat(orders, offsets[:-1])
 
     def pair_loss(self) -> Loss:
-        """Return Bradley and Terry's: of two rows, which comes first."""
+        """Return the loss of Bradley and Terry: which of two rows comes first."""
         return RankNet()
 
     def summary_notes(
         self, extra: Floats, blocks: Sequence[tuple[Stages, Lists]]
     ) -> list[str]:
-        """Say that the likelihood is approximate where rows are tied."""
+        """Return a note if the likelihood is approximate, since rows are tied."""
         # Only tied levels leave a constant out.
         if not any(self.log_constant(*block).any() for block in blocks):
             return []
@@ -352,7 +354,7 @@ class ListMLE(Loss):
 def grades_of(y: Floats, lists: Lists) -> tuple[Floats, NDArray[np.bool_]]:
     """Return whole labels above the worst of a list, and which lists have them.
 
-    The differences may miss whole numbers by the rounding of the labels.
+    Differences may be away from whole numbers by the rounding error of labels.
     """
     above = y - lists.expand(lists.min(y))
     grades = np.rint(above)
@@ -364,7 +366,7 @@ def grades_of(y: Floats, lists: Lists) -> tuple[Floats, NDArray[np.bool_]]:
 def gain_weights(grades: Floats, graded: NDArray[np.bool_], lists: Lists) -> Floats:
     """Return the gain over the list's ideal DCG of each place, best grade first.
 
-    Lists that are not ``graded`` weigh 1 throughout, lists of one level 0.
+    Stages of lists that are not ``graded`` weigh 1, those of lists of one level 0.
     """
     best = lists.expand(grades[lists.starts])
     gains = np.exp2(grades - best) - np.exp2(-best)

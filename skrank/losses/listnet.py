@@ -13,7 +13,7 @@ from skrank.losses.base import Loss
 
 
 class Target(NamedTuple):
-    """The distribution to be met, its sum in each list (1, or 0 for none), if all 1."""
+    """The target distribution, its sum in each list (1 or 0), and if all sums are 1."""
 
     probabilities: Floats
     total: Floats
@@ -28,8 +28,8 @@ class ListNet(Loss):
         \ell(s) = \log \sum_j e^{s_j} - \sum_i p_i s_i
 
     where :math:`p` are the gains :math:`2^{y_i} - 1` over their sum, or a softmax of
-    the labels. A list without gain has nothing to be met and value 0. It is the
-    top-one form of the loss of [1]_.
+    the labels. A list without gain has no target and value 0. This is the top-one form
+    of the loss of [1]_.
 
     Where ``sample_weight`` of a ranker varies inside a list, with :math:`\omega_i` the
     weight of a row over the mean of its list, the target is
@@ -79,7 +79,8 @@ class ListNet(Loss):
         """Return the target distribution of each list."""
         if self.target == "softmax":
             best = lists.expand(lists.max(y))
-            with np.errstate(over="ignore"):  # far below the best: no probability
+            # Labels far below the best get probability 0.
+            with np.errstate(over="ignore"):
                 below = (y - best) / self.temperature
             return Target(lists.softmax(below)[0], np.ones(len(lists)), True)
         gain = relative_gains(y, lists)
@@ -89,12 +90,12 @@ class ListNet(Loss):
         return Target(probabilities, some.astype(np.float64), bool(some.all()))
 
     def weigh_rows(self, prepared: Target, shares: Floats, lists: Lists) -> Target:
-        """Let each row's part of the target count its share, the whole still 1."""
+        """Multiply each row's target by its share, and divide so that the sum is 1."""
         varies = lists.max(shares) > lists.min(shares)
         probabilities = prepared.probabilities * shares
         total = lists.sum(probabilities)
         some = np.where(varies, total > 0, prepared.total > 0)
-        # Targets that no weight changes keep their bits.
+        # Leave targets as they are where shares change nothing, to keep their bits.
         probabilities /= lists.expand(np.where(varies & some, total, 1.0))
         return Target(probabilities, some.astype(np.float64), bool(some.all()))
 
@@ -103,7 +104,7 @@ class ListNet(Loss):
     ) -> tuple[Floats, Floats]:
         """Return values (n_lists,) and the gradient in the scores (n_rows,)."""
         target, total, complete = prepared
-        # Both terms of a value are 0 or more from here, so that nothing cancels.
+        # Both terms of a value are at least 0 here, so nothing cancels.
         below = scores - lists.expand(lists.max(scores))
         behind = lists.sum(target * below)
         gradient = np.exp(below, out=below)

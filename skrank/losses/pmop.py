@@ -61,9 +61,10 @@ class PMOP(Loss):
     ``max_tie_size``. It is convex. Without ties it is not Plackett-Luce, unless
     ``max_tie_size=1``.
 
-    That the general potential is the geometric mean is our reading: the display is
-    missing from the text that we had, which says that the gradient compares feature
-    means of the chosen subset and of a sampled one, and no other potential does that.
+    The geometric mean as general potential is our reading of [1]_: the formula is
+    missing from the text that we had. But the text says that the gradient compares
+    feature means of the chosen subset and of a sampled one, and no other potential does
+    that.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ class PMOP(Loss):
         return y
 
     def prepare(self, y: Floats, lists: Lists) -> Prepared:
-        """Return the levels of each list, and what no score changes."""
+        """Return the levels of each list, and the constant part of its loss."""
         partitions = Partitions.of(y, lists)
         if self.potential == "geometric":
             return Prepared(partitions, np.zeros(lists.n_lists))
@@ -143,7 +144,7 @@ class PMOP(Loss):
         return super().hessian_product(scores, prepared, lists, direction)
 
     def why_slow(self, y: Floats, lists: Lists) -> str | None:
-        """Return what the sums over subsets cost, where it is much, or None."""
+        """Return a warning if sums over subsets are expensive, else None."""
         if self.potential == "arithmetic":
             return None
         return why_slow(
@@ -155,14 +156,14 @@ class PMOP(Loss):
         )
 
     def subset_model(self, extra: Floats, longest: int) -> SubsetModel:
-        """Return the model of a stage that takes some of at most ``longest`` rows."""
+        """Return the probabilities of a stage with at most ``longest`` rows."""
         weights = size_weights(longest, self.max_tie_size)
         return SubsetModel(self.potential == "arithmetic", weights)
 
     def summary_notes(
         self, extra: Floats, blocks: Sequence[tuple[Any, Lists]]
     ) -> list[str]:
-        """Say that "arithmetic" may have other optima."""
+        """Return a note that "arithmetic" may have other optima."""
         if self.potential == "geometric":
             return []
         return ["Not convex: the errors are around the optimum that was found."]

@@ -77,7 +77,7 @@ class RankNet(Loss):
         return Pairs(levels, gain[levels.starts[:-1]])
 
     def weigh_rows(self, prepared: Pairs, shares: Floats, lists: Lists) -> Pairs:
-        """Let each pair count the share of its better row."""
+        """Multiply each pair by the share of its better row."""
         return prepared.weighed(shares)
 
     def value_and_gradient(

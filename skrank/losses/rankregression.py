@@ -69,7 +69,7 @@ class RankRegression(Loss):
         return y
 
     def prepare(self, y: Floats, lists: Lists) -> Levels | Floats:
-        """Return the levels of each list, or its labels about their mean."""
+        """Return the levels of each list, or its labels less their mean."""
         if self.differences == "margin":
             return Levels(y, lists)
         return _centred(y, lists)

@@ -10,7 +10,7 @@ from skrank._kernels.hinge import hinge
 from skrank.losses._pairs import Pairs, n_different
 from skrank.losses.base import Loss
 
-MOST_PAIRS_A_ROW = 48.0  # a list with more of them costs less sorted
+MOST_PAIRS_A_ROW = 48.0  # lists with more pairs are faster with sorting
 
 
 class RankSVM(Loss):
@@ -65,7 +65,7 @@ class RankSVM(Loss):
         return Pairs(Levels(y, lists))
 
     def weigh_rows(self, prepared: Pairs, shares: Floats, lists: Lists) -> Pairs:
-        """Let each pair count the share of its better row."""
+        """Multiply each pair by the share of its better row."""
         return prepared.weighed(shares)
 
     def value_and_gradient(
@@ -73,7 +73,7 @@ class RankSVM(Loss):
     ) -> tuple[Floats, Floats]:
         """Return values (n_lists,) and the gradient in the scores (n_rows,).
 
-        At the kink of the linear hinge, 0 out of its slopes -1 to 0.
+        At the kink of the linear hinge the slope is taken as 0.
         """
         if self.hinge == "linear":
             return _visit_pairs(scores, prepared, 0.0)
@@ -89,7 +89,7 @@ class RankSVM(Loss):
     ) -> Floats:
         """Return the exact second derivative in the scores times a direction.
 
-        Exact wherever no pair is at the kink; that of the linear hinge is 0 there.
+        It is exact unless a pair is at the kink. That of the linear hinge is 0.
         """
         if self.hinge == "linear":
             return np.zeros(lists.n_rows)
@@ -122,7 +122,7 @@ class _RoundedHinge(RankSVM):
     def curvature_weights(
         self, scores: Floats, prepared: Pairs, lists: Lists
     ) -> Floats:
-        """Return those of a width of 1, in which there are pairs enough to tell."""
+        """Return the weights for a width of 1, since few pairs lie in a small one."""
         wide = _RoundedHinge(1.0)
         return Loss.curvature_weights(wide, scores, prepared, lists)
 

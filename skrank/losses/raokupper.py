@@ -87,5 +87,5 @@ class RaoKupper(TieLoss):
     def summary_notes(
         self, extra: Floats, blocks: Sequence[tuple[Any, Lists]]
     ) -> list[str]:
-        """Tell the parameter of ties in its natural scale."""
+        """Return the parameter of ties in its natural scale, as a note."""
         return [f"theta is tie_parameter_, {1.0 + float(np.exp(extra[0])):.6g}."]
