@@ -268,8 +268,8 @@ def top_k_intervals(
     groups = find_groups(X, groups, "top_k_intervals")
     check_count(k, "k")
     model, features = _asked(estimator, X, groups, "top_k_proba")
-    _warn_of_penalty(summary, "top_k_intervals")
     result = intervals_of_first(model, summary, features, groups, int(k), offset)
+    _warn_of_penalty(summary, "top_k_intervals")
     return result.labelled(X, **result._labels)
 
 
@@ -333,8 +333,9 @@ def pairwise_intervals(
             "have them."
         )
     _, second = _asked(estimator, X_b, None, "pairwise_proba")
+    result = pair_intervals(model, summary, first, second)
     _warn_of_penalty(summary, "pairwise_intervals")
-    return pair_intervals(model, summary, first, second).labelled(X_a)
+    return result.labelled(X_a)
 
 
 def _asked(estimator: Any, X: Any, groups: Any, method: str) -> tuple[Any, Any]:
