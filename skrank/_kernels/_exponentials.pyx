@@ -11,7 +11,8 @@ Powers of z are products of those of the two rows: a sum over rows of all boxes 
     P_m = sum_j w_j exp(m c (s_j - centre)),
 
 moves from centre to centre by factors exp(-m c (distance)), all at most 1, and serves
-all rows above. Steps are as many as rows times powers, however many boxes there are.
+all rows above. Steps are as many as rows times powers, however many boxes there are. See
+doc/math/losses.md, section "Pairs by boxes".
 """
 
 from libc.math cimport ceil, exp, fabs, fmax, log, sqrt
