@@ -22,6 +22,7 @@ from skrank._kernels._pair_models cimport CURVATURE, Model, Sums, of_pair
 from skrank._kernels._products cimport (
     STRIP,
     Product,
+    add_strip,
     log2,
     open_product,
     rescale,
@@ -57,8 +58,8 @@ cdef double beat(
     """
     cdef double[STRIP] slopes, factors, shares
     cdef double k = model.win, l = model.square, x, lx, f
-    cdef double total_a = 0.0, total_b = 0.0, share_a = 0.0, share_b = 0.0
-    cdef double product_a, product_b
+    cdef double[2] totals = [0.0, 0.0]
+    cdef double share_a = 0.0, share_b = 0.0
     cdef Py_ssize_t start = 0, count, j
     while start < n:
         count = min(min(n - start, STRIP), product.room)
@@ -88,20 +89,10 @@ cdef double beat(
                 share_b += shares[j + 1]
             if count & 1:
                 share_a += shares[count - 1]
-        product_a = product_b = 1.0
-        for j in range(0, count - 1, 2):
-            total_a += slopes[j]
-            total_b += slopes[j + 1]
-            product_a *= factors[j]
-            product_b *= factors[j + 1]
-        if count & 1:
-            total_a += slopes[count - 1]
-            product_a *= factors[count - 1]
-        product.fraction *= product_a * product_b
-        product.used += count
+        add_strip(slopes, NULL, factors, count, totals, NULL, product)
         start += count
-    sums.wins += total_a + total_b if l == 0.0 else k * (share_a + share_b)
-    return total_a + total_b
+    sums.wins += totals[0] + totals[1] if l == 0.0 else k * (share_a + share_b)
+    return totals[0] + totals[1]
 
 
 cdef double tie_with(
@@ -118,8 +109,8 @@ cdef double tie_with(
     """Add the pairs of a row with n tied rows; return the sum of their slopes."""
     cdef double[STRIP] slopes, factors, shares
     cdef double t = model.tie, x, y, f
-    cdef double total_a = 0.0, total_b = 0.0, share_a = 0.0, share_b = 0.0
-    cdef double product_a, product_b
+    cdef double[2] totals = [0.0, 0.0]
+    cdef double[2] share_totals = [0.0, 0.0]
     cdef Py_ssize_t start = 0, count, j
     while start < n:
         count = min(min(n - start, STRIP), product.room)
@@ -135,23 +126,10 @@ cdef double tie_with(
             x = (x - y) * f
             slopes[j] = x
             gradient[start + j] += x
-        product_a = product_b = 1.0
-        for j in range(0, count - 1, 2):
-            total_a += slopes[j]
-            total_b += slopes[j + 1]
-            share_a += shares[j]
-            share_b += shares[j + 1]
-            product_a *= factors[j]
-            product_b *= factors[j + 1]
-        if count & 1:
-            total_a += slopes[count - 1]
-            share_a += shares[count - 1]
-            product_a *= factors[count - 1]
-        product.fraction *= product_a * product_b
-        product.used += count
+        add_strip(slopes, shares, factors, count, totals, share_totals, product)
         start += count
-    sums.ties += share_a + share_b
-    return total_a + total_b
+    sums.ties += share_totals[0] + share_totals[1]
+    return totals[0] + totals[1]
 
 
 cdef double beat_far(

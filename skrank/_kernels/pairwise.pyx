@@ -20,6 +20,7 @@ from skrank._kernels._lists cimport Shape, all_one, check_length, shape_of_level
 from skrank._kernels._products cimport (
     STRIP,
     Product,
+    add_strip,
     log2,
     open_product,
     rescale,
@@ -55,7 +56,8 @@ cdef double one_against(
     without leave to change the order of sums.
     """
     cdef double[STRIP] slopes, factors
-    cdef double x, f, total_a = 0.0, total_b = 0.0, product_a, product_b
+    cdef double[2] totals = [0.0, 0.0]
+    cdef double x, f
     cdef Py_ssize_t start = 0, count, j
     while start < n:
         count = min(min(n - start, STRIP), product.room)
@@ -68,19 +70,9 @@ cdef double one_against(
             factors[j] = f
             slopes[j] = x
             gradient[start + j] += weight * x
-        product_a = product_b = 1.0
-        for j in range(0, count - 1, 2):
-            total_a += slopes[j]
-            total_b += slopes[j + 1]
-            product_a *= factors[j]
-            product_b *= factors[j + 1]
-        if count & 1:
-            total_a += slopes[count - 1]
-            product_a *= factors[count - 1]
-        product.fraction *= product_a * product_b
-        product.used += count
+        add_strip(slopes, NULL, factors, count, totals, NULL, product)
         start += count
-    return total_a + total_b
+    return totals[0] + totals[1]
 
 
 cdef double one_against_curved(
