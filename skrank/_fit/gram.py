@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from skrank._data.lists import Floats, Indices
+from skrank._data.lists import Floats, Indices, Lists
 from skrank._fit.blocks import Block
 from skrank._fit.objective import LinearObjective
 
@@ -145,7 +145,7 @@ def row_space(objective: LinearObjective, start: Floats) -> Basis:
     rows = [_dense(block, free, objective) for block in objective.blocks]
     centred = np.vstack(
         [
-            part - block.lists.expand(_means(part, block.lists.sizes, block))
+            part - block.lists.expand(_means(part, block.lists.sizes, block.lists))
             for part, block in zip(rows, objective.blocks, strict=True)
         ]
     )
@@ -162,11 +162,15 @@ def row_space(objective: LinearObjective, start: Floats) -> Basis:
 
 @singledispatch
 def weighted_gram(
-    objective: LinearObjective, parameters: Floats, basis: Basis | None = None
+    objective: LinearObjective,
+    parameters: Floats,
+    basis: Basis | None = None,
+    parts: list[tuple[Indices, Lists]] | None = None,
 ) -> Gram:
     """Return the sums at some parameters, block after block.
 
-    For many rows a sample of blocks is taken, scaled up by the factors of lists.
+    For many rows a sample of blocks is taken, scaled up by the factors of lists. For
+    each of these ``parts`` has an order of its rows, and lists to take for its own.
     """
     n_features, n_extra = objective.n_features, len(objective.extra_start)
     free = free_features(objective)
@@ -176,7 +180,7 @@ def weighted_gram(
     gram = np.zeros((n, n))
     cross, second = np.zeros((n, n_extra)), np.zeros((n_extra, n_extra))
     blocks = sampled_blocks(objective)
-    for block in blocks:
+    for number, block in enumerate(blocks):
         X = block.features(None)[0]
         scores = block.scores(X, coef)
         weights = block.scale_rows(
@@ -188,7 +192,11 @@ def weighted_gram(
             rows = X[:, free]
         else:
             rows = _dense(block, free, objective)
-        gram += _block_gram(rows, weights, block)
+        if parts is None:
+            gram += _block_gram(rows, weights, block.lists)
+        else:
+            order, lists = parts[number]
+            gram += _block_gram(rows[order], weights[order], lists)
         for k in range(n_extra):
             slopes, changes = _in_extra(objective, block, scores, extra, k)
             cross[:, k] += rows.T @ block.scale_rows(slopes)
@@ -209,14 +217,13 @@ def _dense(block: Block, free: Indices, objective: LinearObjective) -> Floats:
     return np.asarray(rows, dtype=np.float64)
 
 
-def _means(rows: Floats, total: Any, block: Block) -> Floats:
+def _means(rows: Floats, total: Any, lists: Lists) -> Floats:
     """Return sums of rows in each list over a total of each list."""
-    return np.add.reduceat(rows, block.lists.starts, axis=0) / total[:, np.newaxis]
+    return np.add.reduceat(rows, lists.starts, axis=0) / total[:, np.newaxis]
 
 
-def _block_gram(rows: Any, weights: Floats, block: Block) -> Floats:
+def _block_gram(rows: Any, weights: Floats, lists: Lists) -> Floats:
     """Return the products of features about their weighted means inside lists."""
-    lists = block.lists
     total = lists.sum(weights)
     total[total == 0.0] = 1.0
     if sparse.issparse(rows):
@@ -228,7 +235,7 @@ def _block_gram(rows: Any, weights: Floats, block: Block) -> Floats:
         sums = (of_list @ weighted).tocsr()
         means = sums.multiply(1.0 / total[:, np.newaxis]).tocsr()
         return (rows.T @ weighted).toarray() - (sums.T @ means).toarray()
-    means = _means(rows * weights[:, np.newaxis], total, block)
+    means = _means(rows * weights[:, np.newaxis], total, lists)
     scaled = rows - lists.expand(means)
     scaled *= np.sqrt(weights)[:, np.newaxis]
     # A Gram matrix that is not finite is found later, and not used to whiten.

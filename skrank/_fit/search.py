@@ -19,6 +19,7 @@ from skrank._fit.gram import (
     weighted_gram,
 )
 from skrank._fit.objective import LinearObjective
+from skrank._fit.parts import gram_inside_parts
 from skrank._fit.progress import iteration_done
 from skrank._fit.whitening import (
     Coordinates,
@@ -151,6 +152,8 @@ class Search:
             if self.reason == "whiten":
                 self.reason = None
                 self.whiten()
+            elif self.reason == "converged" and self.whiten_inside_parts():
+                self.reason = "converged" if self.is_done() else None
         if self.reason == "stuck" and self.ftol <= LAST_DIGITS:
             self.go_on_by_gradients()
 
@@ -176,6 +179,16 @@ class Search:
         else:
             self.coordinates = units_of_spread(self.objective, self.zero.gradient)
             self.patience = np.inf
+
+    def whiten_inside_parts(self) -> bool:
+        """Leave out the curvature between far parts of lists, which is not there."""
+        if isinstance(self.coordinates, Units):
+            return False
+        sums = gram_inside_parts(self.objective, self.at.parameters, self.basis)
+        if sums is not None:
+            self.n_whitenings, self.first_sums = self.n_whitenings + 1, None
+            self.whiten(sums)
+        return sums is not None
 
     def run(self, function: Callable) -> None:
         """Run L-BFGS from this point until it is done, or whitening again pays."""

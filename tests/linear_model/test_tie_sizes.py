@@ -105,13 +105,13 @@ def test_a_warm_start_survives_scores_of_a_hundred_million():
 
 
 def test_weights_without_end_may_leave_the_range_of_numbers():
-    """Gaps of 1e6 inside lists; labels follow them, and no stage takes one row."""
+    """Gaps of 1e7 inside lists; labels follow them, and no stage takes one row."""
     rng = np.random.default_rng(0)
     relevant, noise = np.tile(np.repeat([1, 0], 20), 5), rng.normal(size=(200, 2))
     y = 2 * relevant + (noise[:, 0] > 0)
     groups = np.repeat(np.arange(5), 40)
     objectives = []
-    for gap in (10.0, 1e6):
+    for gap in (10.0, 1e7):
         Z = noise + np.outer(relevant, [gap, 0.0])
         ranker = DavidsonLuceRanker(alpha=1e-4, normalize="terms").fit(Z, y, groups)
         assert not np.isnan(ranker.tie_weights_).any()
