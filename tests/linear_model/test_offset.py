@@ -398,3 +398,16 @@ def test_a_scorer_that_hands_on_no_offset_is_refused(lists, offset):
     scorer = sklearn.metrics.make_scorer(lambda y, scores: 0.0)
     with pytest.raises(ValueError, match="hands no offset to predict"):
         RankerCV(scoring=scorer).fit(*lists, offset=offset)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.7])
+def test_it_is_a_column_whose_bounds_are_one_and_one(ranker, lists, offset, l1_ratio):
+    X, y, groups = lists
+    settings = {"alpha": 0.02, "l1_ratio": l1_ratio, "tol": 1e-9}
+    fitted = ranker(**settings).fit(X, y, groups, offset=offset)
+    bounds = (np.append(np.full(5, -np.inf), 1.0), np.append(np.full(5, np.inf), 1.0))
+    held = ranker(**settings, bounds=bounds)
+    held.fit(np.column_stack((X, offset)), y, groups)
+    np.testing.assert_allclose(fitted.coef_, held.coef_[:5], rtol=0, atol=1e-5)
+    penalty = 0.02 * (l1_ratio + 0.5 * (1 - l1_ratio))
+    assert fitted.objective_ == pytest.approx(held.objective_ - penalty, rel=1e-7)

@@ -329,3 +329,34 @@ def test_comparisons_take_no_weights(function, lists, weights):
     X, y, groups = lists
     with pytest.raises(TypeError, match="sample_weight"):
         function(RankNetRanker(), X, y, groups, sample_weight=weights)
+
+
+def test_a_penalty_on_absolute_values_weighs_rows_too(lists, weights):
+    X, y, groups = lists
+    ranker = RankNetRanker(alpha=0.05, l1_ratio=0.8, positive=True, tol=1e-9)
+    ranker.fit(X, y, groups, sample_weight=weights)
+    parts = [
+        Parts(ranker._loss(), X[rows], y[rows], weights[rows], ranker.normalize)
+        for rows in (np.flatnonzero(groups == g) for g in np.unique(groups))
+    ]
+    total = sum(part.weight for part in parts)
+
+    def objective(w):  # of weights that are not negative, where |w| is w
+        value = 0.05 * (0.8 * w.sum() + 0.1 * w @ w)
+        gradient = 0.05 * (0.8 + 0.2 * w)
+        for part in parts:
+            one = part(w)
+            value += part.weight / total * one[0]
+            gradient = gradient + part.weight / total * one[1]
+        return value, gradient
+
+    best = minimize(
+        objective,
+        np.zeros(5),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, None)] * 5,
+        options={"gtol": 1e-10, "ftol": 1e-16},
+    )
+    np.testing.assert_allclose(ranker.coef_, best.x, rtol=0, atol=1e-5)
+    assert (ranker.coef_ == 0).any()
