@@ -21,6 +21,7 @@ def cells_of(*paths):
         ("features.md", "defaults/features.md", 50),
         ("real_data.md", "real_data/summary.md", 100),
         ("defaults.md", "defaults/*.md", 200),
+        ("which_ranker.md", "fusion.md", 20),
     ],
 )
 def test_every_difference_of_a_page_stands_in_the_results(page, results, at_least):
