@@ -22,6 +22,7 @@ YARDSTICKS = {  # by benchmark, in the order of the table
     "memory": "64 MB plus 80 bytes a row",
     "memmap": "the anonymous memory allowed; one read of each row",
     "solver": "none: numbers of evaluations, and what each row says",
+    "penalties": "none: numbers of evaluations, and what each row says",
 }
 NOISE = 0.15  # share by which a time may miss its target on a quiet machine
 COUNTS = ("evaluations",)  # names of rows end so that have no noise

@@ -85,6 +85,30 @@ def test_scikit_learns_checks_pass_with_one_list(estimator, check):
     check(estimator)
 
 
+# With kinks and bounds all of these pass but the weights of rows above, among them
+# check_fit_idempotent, check_fit_score_takes_y, check_estimator_sparse_array,
+# check_estimators_dtypes, check_estimators_pickle, check_methods_subset_invariance,
+# check_dict_unchanged and check_positive_only_tag_during_fit.
+PENALTIES = [
+    {"l1_ratio": 0.5},
+    {"positive": True},
+    {"l1_ratio": 1.0, "bounds": (-0.5, 0.5)},
+]
+
+
+@parametrize_with_checks(
+    [
+        ranker(**settings)
+        for ranker in ONE_LIST
+        for settings in PENALTIES
+        if ranker.__name__ in ("OneListListMLERanker", "OneListRaoKupperRanker")
+    ],
+    expected_failed_checks=excused,
+)
+def test_scikit_learns_checks_pass_with_penalties_and_bounds(estimator, check):
+    check(estimator)
+
+
 @pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(1)

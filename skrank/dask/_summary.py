@@ -67,7 +67,7 @@ def summary(
         objective = distributed_objective(
             client, parts, facts, merged(facts), loss, ranker.normalize
         )
-        objective.alpha = ranker.alpha_
+        objective.alpha, objective.l1_ratio = ranker.alpha_, ranker.l1_ratio
         return summarize_objective(
             ranker, objective, covariance=covariance, confidence=confidence
         )

@@ -234,7 +234,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return read_bounds(self.bounds, self.positive, n_features, names)
 
-    def _fit_data(self, X, y, groups, sample_weight, offset):
+    def _fit_data(self, X, y, groups, sample_weight, offset=None):
         """Return the checked data of a fit, and which features are constant."""
         data = check_data(
             self, X, y, groups, sample_weight, offset=offset, method="fit", reset=True

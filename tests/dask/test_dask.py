@@ -94,7 +94,7 @@ def objective_there(ranker, data, client):
     objective = distributed_objective(
         client, parts, facts, merged(facts), ranker._loss(), ranker.normalize
     )
-    objective.alpha = ranker.alpha
+    objective.alpha, objective.l1_ratio = ranker.alpha, ranker.l1_ratio
     return objective
 
 
@@ -107,6 +107,9 @@ RANKERS = [
     DavidsonRanker(),
     PMOPRanker(alpha=1.0),
     DavidsonLuceRanker(),
+    ListMLERanker(l1_ratio=0.8, alpha=0.1),
+    DavidsonRanker(l1_ratio=0.5, alpha=0.02, bounds={"f1": (None, 0.1)}),
+    RankSVMRanker(positive=True),
 ]
 
 
@@ -128,6 +131,9 @@ def test_value_gradient_and_fit_are_those_of_one_machine(client, ranker):
     np.testing.assert_allclose(there.coef_, ranker.coef_, rtol=0, atol=1e-7 * size)
     np.testing.assert_allclose(there.extra_, ranker.extra_, rtol=0, atol=1e-6)
     assert there.objective_ == pytest.approx(ranker.objective_, rel=1e-11)
+    np.testing.assert_array_equal(there.coef_ == 0, ranker.coef_ == 0)
+    assert there.n_features_active_ == ranker.n_features_active_
+    np.testing.assert_array_equal(there.at_bounds_, ranker.at_bounds_)
     np.testing.assert_array_equal(there.feature_names_in_, FEATURES)
     expected = ranker.predict(frame[FEATURES])
     np.testing.assert_allclose(

@@ -99,6 +99,16 @@ def test_scaled_linear_members_are_a_linear_ranker(data):
     assert not hasattr(FusionRanker(booster, "scaled").fit(X, y, groups), "coef_")
 
 
+def test_members_may_have_exact_zeros_and_bounds(data):
+    X, y, groups = data
+    lasso = ListMLERanker(l1_ratio=1.0, alpha=0.2, positive=True)
+    fusion = FusionRanker([("lasso", lasso), ("svm", ListNetRanker())], "scaled")
+    fusion.fit(X, y, groups)
+    alone = lasso.fit(X, y, groups)
+    assert 0 < alone.n_features_active_ < 6
+    np.testing.assert_array_equal(fusion.estimators_[0].coef_, alone.coef_)
+
+
 def test_a_member_without_an_opinion_does_not_count(data):
     X, y, groups = data
     X = np.column_stack((X, np.zeros(len(X))))

@@ -390,3 +390,15 @@ def test_the_ranker_of_the_pipeline_is_linear(data, routing):
     Z = pipeline[:-1].transform(X, groups=groups)
     expected = Z @ pipeline[-1].coef_ + pipeline[-1].intercept_
     np.testing.assert_allclose(pipeline.predict(X, groups=groups), expected)
+
+
+def test_its_rankers_take_penalties_and_bounds(data, routing):
+    X, y, groups = data
+    pipeline = ranking_pipeline().set_params(
+        ranker__gain__l1_ratio=1.0, ranker__gain__alpha=0.05
+    )
+    pipeline.fit(X, y, groups=groups)
+    gain = pipeline[-1].estimators_[0]
+    assert 0 < gain.n_features_active_ < len(gain.coef_)
+    pipeline.set_params(ranker__gain__positive=True).fit(X, y, groups=groups)
+    assert pipeline[-1].estimators_[0].coef_.min() == 0.0

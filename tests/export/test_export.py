@@ -206,7 +206,12 @@ def test_onnx_refuses_scaling_by_list(rows):
 
 @pytest.mark.parametrize(
     "ranker",
-    [ListMLERanker(), LinearRanker(ListNet()), Ridge()],
+    [
+        ListMLERanker(),
+        LinearRanker(ListNet()),
+        Ridge(),
+        RankNetRanker(l1_ratio=1.0, alpha=0.3, bounds={"price": (None, 0)}),
+    ],
     ids=lambda ranker: type(ranker).__name__,
 )
 def test_any_linear_estimator_has_a_formula(rows, ranker):

@@ -417,6 +417,23 @@ def test_each_point_of_the_path_is_a_fit():
     assert "alpha = 0.1" in {t.get_text() for t in display.ax_.get_legend().texts}
 
 
+def test_a_path_with_absolute_weights_has_exact_zeros_and_bounds():
+    display = RegularizationPathDisplay.from_estimator(
+        ListMLERanker(l1_ratio=1.0, bounds=(-0.5, 0.5)),
+        StandardScaler().fit_transform(X[:, 3:]),
+        Y,
+        GROUPS,
+        alphas=[1e-4, 0.01, 0.1, 100.0],
+    )
+    n_active = np.count_nonzero(display.coefs, axis=1)
+    assert n_active[0] == 5
+    assert n_active[-1] == 0
+    assert np.all(np.diff(n_active) <= 0)
+    assert np.abs(display.coefs).max() == 0.5
+    for line in display.lines_:
+        assert line.get_ydata()[-1] == 0.0
+
+
 def test_of_many_features_the_largest_have_names():
     coefs = np.random.default_rng(0).normal(size=(4, 300))
     display = RegularizationPathDisplay.from_path([1, 2, 4, 8], coefs, max_labels=5)
