@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from skrank._fit.data import refuse_missing_offset
 from skrank._probability.summary import summarize_objective
 from skrank.dask._client import check_shuffle, errors_in_words, find_client
 from skrank.dask._fit import columns_of, distributed_objective, loaded, merged
@@ -61,6 +62,7 @@ def summary(
         raise ValueError(
             f"{type(ranker).__name__} has no summary: {loss.why_no_likelihood()}"
         )
+    refuse_missing_offset(ranker, None, "skrank.dask.summary")
     columns = columns_of(data, label, group, features, weight)
     with errors_in_words("summary"):
         parts, facts = loaded(sources(data, columns, client, shuffle), client)

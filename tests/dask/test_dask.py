@@ -82,7 +82,7 @@ def on_one_machine(ranker, frame):
 
 
 def objective_here(ranker, frame):
-    data = ranker._fit_data(frame[FEATURES], frame.label, frame.group, None)
+    data = ranker._fit_data(frame[FEATURES], frame.label, frame.group, None, None)
     ranker.alpha_ = ranker.alpha
     return ranker._objective(data, ranker._loss())
 
@@ -432,6 +432,20 @@ def test_summaries_are_those_of_one_machine(client, ranker):
     meat = derivatives(objective, parameters).meat
     expected = derivatives(objective_here(here, frame), parameters).meat
     np.testing.assert_allclose(meat, expected, rtol=1e-9, atol=1e-16)
+
+
+def test_summaries_say_what_penalties_and_offsets_leave_untold(client):
+    frame = table()
+    lasso = on_one_machine(ListMLERanker(alpha=0.05, l1_ratio=0.5), frame)
+    data = frame[FEATURES], frame.label, frame.group
+    with pytest.warns(UserWarning, match="No standard errors: .*l1_ratio > 0"):
+        one = lasso.summary(*data)
+    with pytest.warns(UserWarning, match="No standard errors: .*l1_ratio > 0"):
+        there = skrank.dask.summary(lasso, on_dask(frame), **NAMED)
+    assert there.fit_value == pytest.approx(one.fit_value, rel=1e-10)
+    moved = ListMLERanker().fit(*data, offset=np.arange(len(frame)) % 3)
+    with pytest.raises(ValueError, match="was fitted with an offset"):
+        skrank.dask.summary(moved, on_dask(frame), **NAMED)
 
 
 @pytest.mark.parametrize(
