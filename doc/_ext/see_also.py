@@ -105,6 +105,7 @@ RELATED = {
     "top_k_intervals": ["summarize", "top_k_proba", "TopKIntervals"],
     "pairwise_intervals": ["summarize", "pairwise_proba", "PairIntervals"],
     "TopKIntervals": ["top_k_intervals", "TopKProba"],
+    "ListPairIntervals": ["pairwise_intervals", "ListPairProba"],
     "PairIntervals": ["pairwise_intervals", "PairProba"],
     "NestedTest": ["likelihood_ratio_test", "wald_test"],
     "quasi_standard_errors": ["CoefficientDisplay", "from_orderings"],

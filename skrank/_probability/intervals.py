@@ -17,16 +17,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse, special, stats
 
 from skrank._data.checks import equally_long
-from skrank._data.grouping import group_rows
-from skrank._data.groups import find_groups
+from skrank._data.grouping import Grouping, group_rows
 from skrank._data.lists import Floats, Lists
 from skrank._fit.data import check_features, known_scores, refuse_missing_offset
 from skrank._probability.fit_summary import FitSummary
+from skrank._probability.partitions import SHORT, pair_probabilities
 from skrank._probability.plackett_luce import top_k_probabilities, which_too_long
-from skrank._probability.results import PairIntervals, TopKIntervals
+from skrank._probability.results import (
+    ListPairIntervals,
+    ListPairProba,
+    PairIntervals,
+    TopKIntervals,
+)
 
 # Differences of five points, whose error is of the fourth power of the step: with
 # probabilities to about 1e-14, derivatives are good to about 1e-11.
@@ -97,9 +103,8 @@ class Uncertain:
         errors[(gradients[:, self.unknown] != 0).any(axis=1)] = np.nan
         return errors
 
-    def roots(self) -> Floats:
-        """Return L, (n_features, r), with L L^T the covariance of the weights."""
-        p = self.n_features
+    def roots(self, p: int) -> Floats:
+        """Return L, (p, r), with L L^T the covariance of the first p parameters."""
         values, vectors = np.linalg.eigh(self.covariance[:p, :p])
         known = values > 0
         return vectors[:, known] * np.sqrt(values[known])
@@ -168,16 +173,9 @@ def top_k_intervals(
 ) -> TopKIntervals:
     """Return the probabilities of rows to be among the first k, with intervals."""
     uncertain = Uncertain(ranker, summary)
-    groups = find_groups(X, groups, "top_k_intervals")
-    features = check_features(ranker, X)
-    grouping = group_rows(groups, features.shape[0])
+    centred, grouping = _lists_of(ranker, X, groups)
     lists = grouping.lists
-    centred = _centred(grouping.gather(_dense(features)), lists)
-    refuse_missing_offset(ranker, offset, "top_k_intervals")
-    known = known_scores(offset, lists.n_rows)
-    scores = centred @ ranker.coef_
-    if known is not None:
-        scores += grouping.gather(known)
+    scores = _scores(ranker, centred, grouping, offset, "top_k_intervals")
     too_long = which_too_long(lists, k)
     if too_long.any():
         raise ValueError(
@@ -201,11 +199,10 @@ def top_k_intervals(
         of_proba = np.sqrt(
             sum(
                 _slope(scores, centred @ root, lists, k) ** 2
-                for root in uncertain.roots().T
+                for root in uncertain.roots(uncertain.n_features).T
             )
         )
-        bad = centred[:, uncertain.unknown[: uncertain.n_features]]
-        of_proba[lists.expand(lists.max(np.abs(bad).sum(axis=1))) > 0] = np.nan
+        of_proba[lists.expand(_unknown_lists(uncertain, centred, lists))] = np.nan
         sure = (proba == 0.0) | (proba == 1.0)
         of_proba[sure] = 0.0
         error = of_proba / np.where(sure, 1.0, proba * (1.0 - proba))
@@ -213,6 +210,76 @@ def top_k_intervals(
     columns = (proba, of_proba, low, high)
     result = TopKIntervals(*map(grouping.scatter, columns))
     return result.labelled(X, groups=grouping.label_of_rows())
+
+
+def list_pair_intervals(
+    ranker: Any, summary: FitSummary, X: Any, groups: Any, offset: Any
+) -> ListPairIntervals:
+    """Return probabilities of pairs of rows in models of partitions, with intervals."""
+    uncertain = Uncertain(ranker, summary)
+    centred, grouping = _lists_of(ranker, X, groups)
+    lists, loss = grouping.lists, ranker._loss()
+    longest = int(lists.sizes.max())
+    if longest > SHORT:
+        raise ValueError(
+            f"a list of {longest:,} rows is too long for exact probabilities of pairs, "
+            f"whose derivatives intervals take; lists may have {SHORT} rows. "
+            "pairwise_proba draws such lists."
+        )
+    scores = _scores(ranker, centred, grouping, offset, "pairwise_intervals")
+
+    def pairs(scores: Floats, extra: Floats) -> ListPairProba:
+        model = loss.subset_model(extra, longest)
+        return pair_probabilities(scores, lists, model, 1, 0)
+
+    first, second, proba, _ = pairs(scores, ranker.extra_)
+    variance = np.zeros_like(proba)
+    p = uncertain.n_features
+    for root in uncertain.roots(len(uncertain.unknown)).T:
+        direction, of_extra = centred @ root[:p], root[p:]
+        reach = max(np.max(np.abs(direction)), np.max(np.abs(of_extra), initial=0.0))
+        step = STEP / reach if reach > 0 else 1.0
+        slope = np.zeros_like(proba)
+        for place, weight in STENCIL:
+            moved = scores + place * step * direction
+            extra = ranker.extra_ + place * step * of_extra
+            slope += weight / step * pairs(moved, extra).proba
+        variance += slope**2
+    unknown = _unknown_lists(uncertain, centred, lists) | uncertain.unknown[p:].any()
+    variance[lists.expand(unknown)[first]] = np.nan
+    sure = (proba == 0.0) | (proba == 1.0)
+    spread = np.where(sure, 1.0, proba * (1.0 - proba))
+    error = np.where(sure, 0.0, np.sqrt(variance) / spread)
+    ends = uncertain.interval(special.logit(proba), error)
+    if grouping.rows is not None:
+        first, second = grouping.rows[first], grouping.rows[second]
+    result = ListPairIntervals(first, second, proba, *ends)
+    return result.labelled(X, groups=grouping.label_of_rows()[first])
+
+
+def _lists_of(ranker: Any, X: Any, groups: Any) -> tuple[Floats, Grouping]:
+    """Return features about their means inside lists, in their order, and the lists."""
+    features = check_features(ranker, X)
+    grouping = group_rows(groups, features.shape[0])
+    return _centred(grouping.gather(_dense(features)), grouping.lists), grouping
+
+
+def _scores(
+    ranker: Any, centred: Floats, grouping: Grouping, offset: Any, method: str
+) -> Floats:
+    """Return scores in the order of the lists, the offset included."""
+    refuse_missing_offset(ranker, offset, method)
+    known = known_scores(offset, grouping.lists.n_rows)
+    scores = centred @ ranker.coef_
+    return scores if known is None else scores + grouping.gather(known)
+
+
+def _unknown_lists(
+    uncertain: Uncertain, centred: Floats, lists: Lists
+) -> NDArray[np.bool_]:
+    """Return in which lists a feature varies whose coefficient has no error."""
+    bad = centred[:, uncertain.unknown[: uncertain.n_features]]
+    return lists.max(np.abs(bad).sum(axis=1)) > 0
 
 
 def _first(scores: Floats, lists: Lists, k: int) -> Floats:

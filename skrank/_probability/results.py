@@ -265,3 +265,52 @@ class ListPairProba(ProbaTable, _ListPairProba):
         for number, name in enumerate(("win", "tie", "lose")):
             columns[f"{name}_error"] = self.standard_error[:, number]
         return columns
+
+
+class _ListPairIntervals(NamedTuple):
+    first: Indices
+    second: Indices
+    proba: Floats
+    low: Floats
+    high: Floats
+
+
+class ListPairIntervals(ProbaTable, _ListPairIntervals):
+    """Probabilities of rows against each other row of their list, with intervals.
+
+    Attributes
+    ----------
+    first, second : ndarray of shape (n_pairs,)
+        Row numbers of each pair, each pair once.
+    proba : ndarray of shape (n_pairs, 3)
+        Probabilities that the first wins, that they tie, and that the second wins.
+    low, high : ndarray of shape (n_pairs, 3)
+        Ends of the intervals, between 0 and 1; NaN where the error of a coefficient in
+        question is not known.
+
+    Examples
+    --------
+    >>> from skrank import PMOPRanker
+    >>> from skrank.datasets import make_ranking
+    >>> from skrank.inspection import pairwise_intervals, summarize
+    >>> X, y, groups = make_ranking(60, n_features=2, n_informative=2, random_state=0)
+    >>> ranker = PMOPRanker(alpha=0).fit(X, y, groups)
+    >>> summary = summarize(ranker, X, y, groups)
+    >>> pairs = pairwise_intervals(ranker, summary, X[:3], groups=[7, 7, 7])
+    >>> pairs.low.shape
+    (3, 3)
+    """
+
+    _one_a_row = False
+
+    def _columns(self) -> dict[str, NDArray]:
+        """Return one column a number, and rows by their labels."""
+        first, second = self.first, self.second
+        if self._index is not None:
+            first, second = self._index[first], self._index[second]
+        columns: dict[str, NDArray] = {"first": first, "second": second}
+        for number, name in enumerate(("win", "tie", "lose")):
+            columns[name] = self.proba[:, number]
+            columns[f"{name}_low"] = self.low[:, number]
+            columns[f"{name}_high"] = self.high[:, number]
+        return columns

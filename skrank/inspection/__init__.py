@@ -8,6 +8,7 @@ from skrank._probability.nested import NestedTest
 from skrank._probability.quasi import quasi_standard_errors
 from skrank._probability.results import (
     ExpectedLevel,
+    ListPairIntervals,
     ListPairProba,
     PairIntervals,
     PairProba,
@@ -60,6 +61,7 @@ __all__ = [
     "ExpectedLevel",
     "Finding",
     "FitSummary",
+    "ListPairIntervals",
     "ListPairProba",
     "ListsDescription",
     "NestedTest",

@@ -10,10 +10,11 @@ from skrank._data.checks import check_count
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.warnings import warn
 from skrank._probability.fit_summary import FitSummary
-from skrank._probability.intervals import pair_intervals
+from skrank._probability.intervals import list_pair_intervals, pair_intervals
 from skrank._probability.intervals import top_k_intervals as intervals_of_first
 from skrank._probability.restraints import RIDGE
 from skrank._probability.results import (
+    ListPairIntervals,
     ListPairProba,
     PairIntervals,
     PairProba,
@@ -273,9 +274,16 @@ def top_k_intervals(
     return result.labelled(X, **result._labels)
 
 
+@takes_groups
 def pairwise_intervals(
-    estimator: Any, summary: FitSummary, X_a: Any, X_b: Any
-) -> PairIntervals:
+    estimator: Any,
+    summary: FitSummary,
+    X_a: Any,
+    X_b: Any = None,
+    *,
+    groups: Any = None,
+    offset: Any = None,
+) -> PairIntervals | ListPairIntervals:
     r"""Return the probability that rows beat other rows, with an interval.
 
     For models without ties :math:`\mathrm{logit}\, p = (x_a - x_b) \cdot w` is linear
@@ -293,20 +301,27 @@ def pairwise_intervals(
         covariance (clustered or model) and its confidence are those of the intervals.
     X_a, X_b : {array-like, sparse matrix, dataframe} of shape (n_pairs, n_features)
         Features of the first and of the second row of each pair. Offsets of a fit
-        do not count, as in ``pairwise_proba``.
+        do not count, as in ``pairwise_proba``. Models of partitions, such as
+        ``PMOPRanker``, take whole lists of at most 12 rows: ``X_a`` alone, with
+        ``groups``.
+    groups : array-like of shape (n_rows,), default=None
+        Group labels of whole lists, for models of partitions.
+    offset : array-like of shape (n_rows,), default=None
+        Known part of the score of each row, for models of partitions.
 
     Returns
     -------
-    intervals : PairIntervals
+    intervals : PairIntervals or ListPairIntervals
         ``to_frame()`` has the index of ``X_a``.
 
     Raises
     ------
     TypeError
-        If the ranker has no ``pairwise_proba``, or is a model of partitions.
+        If the ranker has no ``pairwise_proba``, or is a model of partitions and gets
+        pairs of rows, or none and gets whole lists.
     ValueError
-        If the summary is of another fit or has no standard errors, or the numbers of
-        rows differ.
+        If the summary is of another fit or has no standard errors, the numbers of
+        rows differ, or a list of a model of partitions has more than 12 rows.
 
     Warns
     -----
@@ -324,18 +339,26 @@ def pairwise_intervals(
     >>> pairwise_intervals(ranker, summary, X[:2], X[2:4]).to_frame().shape
     (2, 6)
     """
-    model, first = _asked(estimator, X_a, None, "pairwise_proba")
-    if model._loss().model == "partitions":
+    model, first = _asked(estimator, X_a, groups, "pairwise_proba")
+    takes_lists = model._loss().model == "partitions"
+    if takes_lists != (X_b is None):
         raise TypeError(
             f"{type(model).__name__} is a model of partitions, whose probabilities of "
-            "two rows depend on the others of their list; there are no intervals of "
-            "these. ListMLERanker, RankNetRanker, DavidsonRanker and RaoKupperRanker "
-            "have them."
+            "two rows depend on the others of their list: pass X_a with whole lists, "
+            "and groups=, without X_b."
+            if takes_lists
+            else f"{type(model).__name__} takes two tables, X_a and X_b, with the "
+            "first and the second row of each pair."
         )
-    _, second = _asked(estimator, X_b, None, "pairwise_proba")
-    result = pair_intervals(model, summary, first, second)
+    result: PairIntervals | ListPairIntervals
+    if takes_lists:
+        labels = find_groups(X_a, groups, "pairwise_intervals")
+        result = list_pair_intervals(model, summary, first, labels, offset)
+    else:
+        _, second = _asked(estimator, X_b, groups, "pairwise_proba")
+        result = pair_intervals(model, summary, first, second)
     _warn_of_penalty(summary, "pairwise_intervals")
-    return result.labelled(X_a)
+    return result.labelled(X_a, **result._labels)
 
 
 def _asked(estimator: Any, X: Any, groups: Any, method: str) -> tuple[Any, Any]:

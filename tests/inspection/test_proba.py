@@ -1,7 +1,7 @@
 """Probabilities of pipelines, and intervals against enumeration and simulation."""
 
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank import (
+    DavidsonLuceRanker,
     DavidsonRanker,
     ListMLERanker,
     PMOPRanker,
@@ -176,6 +177,80 @@ def test_pairs_with_ties_have_the_delta_method_of_all_parameters(ranker):
     )
 
 
+def partitions(n):
+    """Return the level of each row, 0 the best, in every partition of n rows."""
+    every = np.array(list(product(range(n), repeat=n)))
+    return [levels for levels in every if set(levels) == set(range(levels.max() + 1))]
+
+
+def pairs_by_partitions(scores, worth):
+    """Return the chances to win, tie and lose of pairs, partition by partition."""
+    n = len(scores)
+    chances = np.zeros((n, n, 2))
+    for levels in partitions(n):
+        chance = 1.0
+        for level in range(levels.max() + 1):
+            left = np.flatnonzero(levels >= level)
+            subsets = [
+                list(subset)
+                for size in range(1, len(left) + 1)
+                for subset in combinations(left, size)
+            ]
+            total = sum(worth(scores[subset]) for subset in subsets)
+            chance *= worth(scores[levels == level]) / total
+        chances[..., 0] += chance * (levels[:, None] < levels)
+        chances[..., 1] += chance * (levels[:, None] == levels)
+    first, second = np.triu_indices(n, 1)
+    wins, ties = chances[first, second].T
+    return np.column_stack((wins, ties, chances[second, first, 0]))
+
+
+@pytest.mark.parametrize("ranker", [PMOPRanker, DavidsonLuceRanker])
+def test_pairs_of_partitions_have_the_delta_method_of_enumerated_partitions(ranker):
+    X, y, groups = races(n_lists=80)
+    model = ranker(**EXACT).fit(X, y // 2, groups)
+    summary = model.summary(X, y // 2, groups)
+    rows = pd.DataFrame(np.random.default_rng(9).standard_normal((4, 3)))
+    rows.index = list("wxyz")
+    result = pairwise_intervals(model, summary, rows, groups=[1, 1, 1, 1])
+    theta = np.append(model.coef_, model.extra_)
+
+    def chances(theta):
+        def worth(scores):
+            if ranker is PMOPRanker:
+                return np.exp(scores).mean()
+            # No level of three or more was in the fit.
+            weight = [1.0, np.exp(theta[-1]), 0.0, 0.0][len(scores) - 1]
+            return weight * np.exp(scores.mean())
+
+        return pairs_by_partitions(rows.to_numpy() @ theta[:3], worth).ravel()
+
+    p = chances(theta)
+    np.testing.assert_allclose(result.proba.ravel(), p, rtol=1e-10)
+    slopes = gradient(chances, theta) / (p * (1 - p))[:, None]
+    error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, summary.covariance_matrix, slopes))
+    for ends, sign in ((result.low, -1), (result.high, 1)):
+        expected = special.expit(special.logit(p) + sign * 1.959963984540054 * error)
+        np.testing.assert_allclose(ends.ravel(), expected, rtol=1e-6)
+    frame = result.to_frame()
+    assert list(frame)[:5] == ["groups", "first", "second", "win", "win_low"]
+    assert frame["second"].tolist() == list("xyzyzz")
+    # Rows in any order, in lists of their own, as if alone.
+    mixed = pd.concat([rows.iloc[:2], rows, rows.iloc[2:]])
+    lists = ["b", "b", "a", "a", "a", "a", "b", "b"]
+    both = pairwise_intervals(model, summary, mixed, groups=lists)
+    for label in "ab":
+        own = both.to_frame()["groups"] == label
+        np.testing.assert_allclose(both.low[own], result.low, rtol=1e-8)
+    with pytest.raises(ValueError, match="13 rows is too long"):
+        pairwise_intervals(model, summary, X[:13], groups=np.zeros(13))
+    known = np.array([1.0, 0.0, -1.0, 0.5])
+    moved = pairwise_intervals(model, summary, rows, groups=[1] * 4, offset=known)
+    assert not np.allclose(moved.proba, result.proba, rtol=0.01)
+    expected = model.pairwise_proba(rows.to_numpy(), [1] * 4, offset=known)
+    np.testing.assert_allclose(moved.proba, expected.proba, rtol=1e-10)
+
+
 def test_a_parameter_of_ties_at_its_limit_is_taken_as_known():
     X, y, groups = races(n_lists=100)
     ranker = DavidsonRanker(**EXACT)
@@ -305,6 +380,8 @@ def test_penalties_warn_and_other_fits_are_refused(fit):
         top_k_intervals(ranker, summary, X[:5], groups[:5], 0)
     with pytest.raises(TypeError, match="PMOPRanker is a model of partitions"):
         pairwise_intervals(PMOPRanker().fit(X, y, groups), summary, X[:2], X[:2])
+    with pytest.raises(TypeError, match="ListMLERanker takes two tables"):
+        pairwise_intervals(ranker, summary, X[:5], groups=groups[:5])
     with pytest.raises(TypeError, match="RankNetRanker has no top_k_proba"):
         top_k_intervals(RankNetRanker().fit(X, y, groups), summary, X[:5], groups[:5])
 
