@@ -35,6 +35,7 @@ TARGETS = {
     "skrank/_data/groups.py": ["_data/test_groups.py", "_data/test_other_kinds.py"],
     "skrank/_data/lists.py": ["_data/test_lists.py"],
     "skrank/_data/checks.py": ["_data/test_checks.py", "_data/test_other_kinds.py"],
+    "skrank/_data/weights.py": ["_data/test_weights.py"],
     "skrank/_data/ranks.py": ["_data/test_ranks.py"],
     "skrank/_data/cut_lists.py": ["_data/test_cut_lists.py"],
     "skrank/_fit/objective.py": ["_fit/test_objective.py"],
@@ -116,6 +117,18 @@ KERNELS = [
         "gradient[order[i]] = exp(s[i - begin] + own) - weight",
         "gradient[order[i]] = exp(s[i - begin] + own) + weight",
         "losses",
+    ),
+    (
+        "_boxes.pyx",
+        "total = side.m[i] * side.total[i] if side.multiplied else side.total[i]",
+        "total = side.total[i]",
+        "losses/test_row_weights.py",
+    ),
+    (
+        "hinge.pyx",
+        "g[place] -= sign * share * (bend * slope + flat * sums.count)",
+        "g[place] -= sign * (bend * slope + flat * sums.count)",
+        "losses/test_row_weights.py",
     ),
     (
         "paired_ties.pyx",

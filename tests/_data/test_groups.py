@@ -27,7 +27,6 @@ from skrank._data.groups import (
     missing_groups_message,
     takes_groups,
 )
-from skrank._data.weights import list_weights
 
 
 def as_sets(groups, n_rows=None):
@@ -590,45 +589,6 @@ def test_functions_and_methods_of_all_parts_are_among_these():
         *("PMOPRanker.summary", "PMOPRanker.expected_level", "QueryKFold.split"),
         *("RankingScorer.__call__", "ListMLE.__call__", "QueryScaler.transform"),
     } <= set(PUBLIC)
-
-
-# Weights.
-
-
-def test_weights_of_rows_become_weights_of_lists():
-    grouping = group_rows(["b", "a", "b"])
-    weights = list_weights([2, 3, 2], grouping)
-    assert dict(zip(grouping.labels, weights, strict=True)) == {"b": 2, "a": 3}
-    assert list_weights(None, grouping) is None
-
-
-def test_weights_of_lists_raise_and_name_both_lengths_and_the_way_out():
-    groups = np.random.default_rng(0).permutation(np.arange(1000) % 33)
-    grouping = group_rows(groups)
-    with pytest.raises(
-        ValueError, match=r"\(33,\) for 1000 rows in 33 lists.*np\.uniq"
-    ):
-        list_weights(np.arange(33.0), grouping)
-    spread = np.arange(33.0)[np.unique(groups, return_inverse=True)[1]]
-    by_list = list_weights(spread, grouping)  # the advice, followed
-    assert by_list[grouping.label_order() or slice(None)].tolist() == list(range(33))
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([1, 2, 3], "varies in 1 list, such as 'b'"),
-        ([1, -1, 1], "not be negative, got -1"),
-        ([1, np.nan, 1], "1 NaN and 0 infinite"),
-        ([1, np.inf, 1], "0 NaN and 1 infinite"),
-        ([0, 0, 0], "zero for every list"),
-        ([[1], [1], [1]], r"shape \(3, 1\)"),
-        (2.0, r"shape \(\)"),
-    ],
-)
-def test_weights_that_mean_nothing_raise(weights, message):
-    with pytest.raises(ValueError, match=message):
-        list_weights(weights, group_rows(["b", "a", "b"]))
 
 
 # with_groups.
