@@ -75,7 +75,7 @@ def data_sets():
 def solved(ranker, data):
     """Return the solution, with all that it took."""
     X, y, groups = data
-    checked = ranker._fit_data(X, y, groups, None)
+    checked = ranker._fit_data(X, y, groups, None, None)
     ranker.alpha_ = ranker.alpha
     objective = ranker._objective(checked, ranker._loss())
     with objective.running():

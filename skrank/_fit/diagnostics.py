@@ -106,7 +106,9 @@ def warn_if_stuck(name: str, objective: LinearObjective, solution: Solution) -> 
     is_short = solution.n_iter <= FEW_ITERATIONS and (
         start - solution.value <= LITTLE * abs(start)
     )
-    ranges = objective.ranges(sampled=False) if is_short else objective.sampled_ranges()
+    ranges = objective.sampled_ranges()
+    if is_short and not _are_alike(objective, ranges):
+        ranges = objective.ranges(sampled=False)
     known = (ranges > 0) & np.isfinite(ranges)
     if np.isnan(start) or not known.any():
         return
@@ -129,6 +131,18 @@ def warn_if_stuck(name: str, objective: LinearObjective, solution: Solution) -> 
         "1e300, and scale X, for example with StandardScaler.",
         ConvergenceWarning,
     )
+
+
+def _are_alike(objective: LinearObjective, ranges: Floats) -> bool:
+    """Tell by extremes of X alone that no feature reaches far beyond the sampled ones.
+
+    A list's range of a feature is at most that of all values of a block.
+    """
+    known = ranges > 0
+    if not known.any():
+        return False
+    usual = float(np.median(ranges[known])) / objective.n_sampled_blocks
+    return objective.largest_range() < LARGE_RATIO * usual
 
 
 def is_separated(objective: LinearObjective, solution: Solution) -> bool:

@@ -21,7 +21,7 @@ from skrank._fit.objective import LinearObjective
 
 # With fewer, sampling error makes independent features look dependent.
 ROWS_A_FEATURE = 256
-LEAST_BLOCKS = 4
+LEAST_BLOCKS = 2
 STEP = 1e-4  # for differences in a loss's own parameters, which are logarithms
 
 # Nanoseconds on a current core, of which only ratios matter: for an entry of X in one

@@ -293,6 +293,22 @@ class LinearObjective(Penalised):
             self._sampled_ranges = self.ranges()
         return self._sampled_ranges
 
+    @property
+    def n_sampled_blocks(self) -> int:
+        """Number of blocks that ``sampled_ranges`` adds up."""
+        step = -(-len(self.blocks) // SAMPLED_BLOCKS)
+        return len(self.blocks[::step])
+
+    def largest_range(self) -> float:
+        """Return the largest difference between two values of a block, in one pass."""
+        largest = 0.0
+        for block in self.blocks:
+            X = block.features(None)[0]
+            values = X.data if sparse.issparse(X) else X
+            low, high = (float(f(values, initial=0.0)) for f in (np.min, np.max))
+            largest = max(largest, high - low)
+        return largest
+
     def ranges(self, *, sampled: bool = True) -> Floats:
         """Return the sum over blocks of mean ranges inside a list, (n_features,).
 
