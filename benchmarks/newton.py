@@ -1,4 +1,4 @@
-"""The least value of an objective by Newton's method with explicit second derivatives."""
+"""The least value of an objective, by Newton's method with exact Hessians."""
 
 import numpy as np
 

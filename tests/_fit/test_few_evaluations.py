@@ -1,12 +1,15 @@
 """How few evaluations fits to real data take, and how near they end."""
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 
+from skrank import Lists
 from skrank._data.grouping import group_rows
 from skrank._fit.data import FitData
-from skrank._fit.derivatives import derivatives
 from skrank._fit.features import constant_features
 from skrank._fit.lbfgs import LAST_DIGITS, minimize_lbfgs
 from skrank._fit.objective import LinearObjective
@@ -21,6 +24,7 @@ from skrank.losses import (
     RaoKupper,
 )
 
+NEWTON = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks/newton.py"))
 LOSSES = [
     (ListMLE(), None),
     (ListMLE("breslow"), None),
@@ -80,25 +84,38 @@ def test_fits_stop_by_themselves_after_few_evaluations(
     assert found.n_evaluations <= (MOST_RAW_HINGE if is_raw_hinge else MOST[name])
 
 
-@pytest.mark.parametrize("name", ["MQ2008", "MSLR raw"])
-@pytest.mark.parametrize(("loss", "normalize"), LOSSES[3:], ids=str)
-def test_fits_end_where_newton_finds_nothing_lower(loaded, name, loss, normalize):
-    objective = LinearObjective(loaded(name), loss, alpha=1e-2, normalize=normalize)
+def assert_newton_finds_nothing_lower(objective):
+    """Check a fit against Newton's method with exact second derivatives."""
     found = minimize_lbfgs(
         objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=1000
     )
-    second = derivatives(objective, found.parameters)
-    p = objective.n_features
-    hessian = second.hessian + np.diag(
-        np.where(np.arange(len(second.gradient)) < p, 1e-2, 0.0)
+    least, left = NEWTON["least_by_newton"](objective, found.parameters)
+    assert left <= 1e-12 * abs(least)  # Newton's own gap
+    assert found.value - least <= 1e-9 * abs(least)
+
+
+@pytest.mark.parametrize("name", MOST)
+@pytest.mark.parametrize(("loss", "normalize"), LOSSES, ids=str)
+@pytest.mark.parametrize("alpha", [0.1, 1e-4])
+def test_fits_end_where_newton_finds_nothing_lower(
+    loaded, name, loss, normalize, alpha
+):
+    assert_newton_finds_nothing_lower(
+        LinearObjective(loaded(name), loss, alpha=alpha, normalize=normalize)
     )
-    unit = 1.0 / np.sqrt(np.diag(hessian))
-    step = (
-        unit
-        * np.linalg.lstsq(
-            hessian * unit * unit[:, np.newaxis], unit * second.gradient, rcond=1e-14
-        )[0]
+
+
+@pytest.mark.parametrize(("loss", "normalize"), LOSSES, ids=str)
+@pytest.mark.parametrize("alpha", [0.1, 1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("scales", [0.0, 7.0])
+def test_fits_to_drawn_lists_end_where_newton_does(loss, normalize, alpha, scales):
+    """Correlated features of scales up to 10^7: public data are not needed for it."""
+    rng = np.random.default_rng(3)
+    lists = Lists(rng.integers(5, 40, size=60))
+    X = rng.standard_normal((lists.n_rows, 12)) @ rng.standard_normal((12, 12))
+    y = np.digitize(X[:, 0] + 3.0 * rng.standard_normal(len(X)), [-3.0, 0.0, 4.0])
+    X *= 10.0 ** np.linspace(0.0, scales, 12)
+    data = FitData(X, y.astype(float), lists, constant=constant_features(X, lists))
+    assert_newton_finds_nothing_lower(
+        LinearObjective(data, loss, alpha=alpha, normalize=normalize)
     )
-    step[:p][objective.data.constant] = 0.0
-    below = found.value - objective(found.parameters - step)[0]
-    assert below < 1e-9
