@@ -27,6 +27,7 @@ from skrank._kernels.descent import descend
 # from a quadratic would leave next to none.
 LEAST_KEPT = 0.02
 SWEEPS, ROUNDS = 10, 200  # of coordinates, before the face they found is solved exactly
+MOST_STALLED = 20  # rounds in a row, as where rounding is all that is left
 NOTHING_FALLS = 1e-24  # share of the largest fall, in the square of a step
 
 
@@ -94,8 +95,8 @@ class Quadratic:
             found = float(step @ change)
         if not found > 0.0:
             return
-        self.matrix += np.outer(change / found, change)
-        self.matrix -= np.outer(product / expected, product)
+        self.matrix += np.outer(change, change) / found
+        self.matrix -= np.outer(product, product) / expected
 
     def least(self, point: Floats, gradient: Floats, terms: Terms) -> Floats:
         """Return the minimum of the model, from the point where the gradient is.
@@ -112,17 +113,25 @@ class Quadratic:
         matrix[np.diag_indices(n)] += self.ridge[active]
         matrix = np.ascontiguousarray(matrix)
         z, slope = point[active].copy(), gradient[active].copy()
-        largest = 0.0
+        largest, smallest, n_stalled = 0.0, np.inf, 0
         for _ in range(ROUNDS):
             fall, found = descend(
                 matrix, slope, z, sub.l1, sub.low, sub.high, SWEEPS, NOTHING_FALLS
             )
             largest = max(largest, found)
-            if fall <= NOTHING_FALLS * largest:
+            n_stalled = 0 if fall < 0.5 * smallest else n_stalled + 1
+            smallest = min(smallest, fall)
+            if fall <= NOTHING_FALLS * largest or n_stalled > MOST_STALLED:
                 break
-            if not _solve_face(matrix, slope, z, sub):
-                continue
-            slope = gradient[active] + matrix @ (z - point[active])
+            if fall <= _rounding_of(matrix, gradient[active], z, z - point[active]):
+                break
+            for _ in range(n):  # each but the last puts a parameter at a kink or bound
+                moved = _solve_face(matrix, slope, z, sub)
+                if moved is None:
+                    break
+                slope = gradient[active] + matrix @ (z - point[active])
+                if moved:
+                    break
         result = point.copy()
         result[active] = z
         return result
@@ -132,38 +141,58 @@ class Quadratic:
         return 0.5 * float(step @ (self.matrix @ step) + step @ (self.ridge * step))
 
 
+def _rounding_of(matrix: Floats, gradient: Floats, z: Floats, step: Floats) -> float:
+    """Return the fall, in the kernel's units, that rounding can feign."""
+    diagonal = np.diag(matrix)
+    slope = np.abs(gradient) + np.abs(matrix) @ np.abs(step) + diagonal * np.abs(z)
+    error = 4.0 * np.finfo(np.float64).eps * slope
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.nanmax(error * error / diagonal, initial=0.0))
+
+
 def _on_weights(ridge: float, n_features: int, n_extra: int) -> Floats:
     return np.append(np.full(n_features, ridge), np.zeros(n_extra))
 
 
-def _solve_face(matrix: Floats, slope: Floats, z: Floats, terms: Terms) -> bool:
+def _solve_face(matrix: Floats, slope: Floats, z: Floats, terms: Terms) -> bool | None:
     """Move z, in place, to the minimum over parameters at no kink and no bound.
 
-    Or to the first kink or bound on the way. Returns whether it moved.
+    Where kinks or bounds are on the way: up to the first, or past it with all that
+    meet one held there, whichever is lower. Returns whether z came to the minimum, and
+    None where there is nothing to move.
     """
     free = (z > terms.low) & (z < terms.high) & ((z != 0.0) | (terms.l1 == 0.0))
     at = np.flatnonzero(free)
     if not len(at):
-        return False
+        return None
     face = matrix[np.ix_(at, at)]
     unit = 1.0 / np.sqrt(np.diag(face))
-    face = face * unit * unit[:, np.newaxis]
-    factor, failed = linalg.lapack.dpotrf(face)
+    factor, failed = linalg.lapack.dpotrf(face * unit * unit[:, np.newaxis])
     if failed:
-        return False
+        return None
     push = slope[at] + terms.l1[at] * np.sign(z[at])
     solved, _ = linalg.lapack.dpotrs(factor, -unit * push)
     step = unit * solved
     if not np.all(np.isfinite(step)):
-        return False
+        return None
     wall = np.where(step > 0, terms.high[at], terms.low[at])
-    kinked = (terms.l1[at] > 0) & (z[at] * step < 0)
     inner = np.where(step > 0, np.minimum(wall, 0.0), np.maximum(wall, 0.0))
+    kinked = (terms.l1[at] > 0) & (z[at] * step < 0)
     wall = np.where(kinked, inner, wall)
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = np.where(step != 0.0, (wall - z[at]) / step, np.inf)
-    length = min(1.0, float(reach.min()))
-    z[at] += length * step
+    first = float(reach.min())
+    if first >= 1.0:
+        z[at] += step
+        return True
+    # Up to kinks the penalty is a straight line, which push holds.
+    ahead = [
+        np.where(reach <= length, wall - z[at], length * step)
+        for length in (first, 1.0)
+    ]
+    falls = [push @ move + 0.5 * (move @ (face @ move)) for move in ahead]
+    length = 1.0 if falls[1] < falls[0] else first
     met = reach <= length
+    z[at] += length * step
     z[at[met]] = wall[met]
-    return True
+    return False

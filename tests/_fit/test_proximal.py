@@ -329,3 +329,24 @@ def test_smooth_objectives_take_the_path_of_lbfgs_bit_by_bit(loaded):
     again = objective.with_penalty(0.1, {})
     found = minimize_smooth(again, again.start, **SETTINGS)
     np.testing.assert_array_equal(found.parameters, expected.parameters)
+
+
+@pytest.mark.parametrize(
+    ("l1_ratio", "bounds"), [(0.0, "positive"), (0.5, "free"), (1.0, "positive")]
+)
+@pytest.mark.parametrize("alpha", [0.1, 1e-4])
+@pytest.mark.parametrize(("loss", "normalize"), LOSSES[:-1], ids=str)
+@pytest.mark.parametrize("name", ["drawn raw", "MSLR raw"])
+def test_features_of_small_scale_are_fitted_beside_large_ones(
+    loaded, name, loss, normalize, alpha, l1_ratio, bounds
+):
+    # A penalty that is small beside the gradient of the largest feature: the least
+    # subgradient alone would end fits before the others have moved.
+    objective, _ = penalised(loaded(name), loss, normalize, 1.0, 0.1, bounds)
+    objective.l1_ratio, objective.alpha = l1_ratio, alpha
+    found = minimize_proximal(objective, objective.start, **SETTINGS)
+    assert found.problem is None
+    assert found.n_evaluations <= MOST_EVALUATIONS
+    nearer = minimize_proximal(objective, found.parameters, **EXACT)
+    decrease = found.value_at_zero - found.value
+    assert found.value - nearer.value <= 1e-9 * decrease
