@@ -57,8 +57,8 @@ def yardsticks(sparse: bool, n_lists: int, n_jobs: int, seed: int) -> dict[str, 
 
 def reference_of(results: Mapping[str, RankerResult]) -> str:
     """Return the name of the row that others are compared with."""
-    found = (name for name in REFERENCES if results.get(name, RankerResult()).values)
-    return next(found, POINTWISE)
+    names = (name for name in REFERENCES if results.get(name, RankerResult()).values)
+    return next(names, POINTWISE)
 
 
 def _tuned(model: Pipeline) -> GridSearchCV:

@@ -20,7 +20,7 @@ def without_search(estimator: Any) -> Any:
 
 
 def last_model(
-    estimator: Any, X: Any, groups: Any, seen: Callable[[Any, Any], None] | None = None
+    estimator: Any, X: Any, groups: Any, visit: Callable[[Any, Any], None] | None = None
 ) -> tuple[Any, Any]:
     """Return the last model of a pipeline or search, and X as it sees it.
 
@@ -31,9 +31,9 @@ def last_model(
     X : array-like of shape (n_rows, n_features)
         Features, as the estimator takes them.
     groups : array-like of shape (n_rows,) or None
-        Handed to the steps that ask for them.
-    seen : callable, default=None
-        Called with each step and what it made of X.
+        Passed to the steps that request them.
+    visit : callable, default=None
+        Called with each step and its output.
     """
     refuse_lazy(X, "X")
     model = without_search(estimator)
@@ -45,6 +45,6 @@ def last_model(
                 continue
             wanted = get_routing_for_object(step).consumes("transform", ["groups"])
             X = step.transform(X, **dict.fromkeys(wanted, groups))
-            if seen is not None:
-                seen(step, X)
-    return last_model(model.steps[-1][1], X, groups, seen)
+            if visit is not None:
+                visit(step, X)
+    return last_model(model.steps[-1][1], X, groups, visit)

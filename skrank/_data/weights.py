@@ -76,16 +76,16 @@ def split_weights(
     if sample_weight is None:
         return None, None
     refuse_lazy(sample_weight, "sample_weight")
-    given = np.asanyarray(sample_weight)  # a masked array keeps its mask
+    values = np.asanyarray(sample_weight)  # a masked array keeps its mask
     lists = grouping.lists
-    if given.shape != (lists.n_rows,):
+    if values.shape != (lists.n_rows,):
         raise ValueError(
-            f"sample_weight has shape {given.shape} for {lists.n_rows} rows in "
+            f"sample_weight has shape {values.shape} for {lists.n_rows} rows in "
             f"{lists.n_lists} lists; it needs one entry per row. For one weight per "
             "list w, in the order of the sorted group labels, use "
             "w[np.unique(groups, return_inverse=True)[1]]."
         )
-    rows = finite_column(given, "sample_weight")
+    rows = finite_column(values, "sample_weight")
     if rows.min() < 0:
         raise ValueError(f"sample_weight must not be negative, got {rows.min()}.")
     rows = grouping.gather(rows)

@@ -125,15 +125,15 @@ def derivatives(
         rows, lists = np.ascontiguousarray(centred.T), block.lists
         prepared = block.prepared
         result = loss.value_and_gradient(scores, prepared, lists, extra)
-        own = np.add.reduceat(centred * result[1][:, None], lists.starts, axis=0)
+        gradients = np.add.reduceat(centred * result[1][:, None], lists.starts, axis=0)
         if len(extra):
-            own = np.hstack((own, result[2]))
-        own *= block.factors[:, None]
-        gradient += own.sum(axis=0)
+            gradients = np.hstack((gradients, result[2]))
+        gradients *= block.factors[:, None]
+        gradient += gradients.sum(axis=0)
         informed = (lists.max(np.abs(result[1])) > 0) & (block.factors > 0)
         varied = np.logical_or.reduceat(centred != 0, lists.starts, axis=0)
         varied = np.pad(varied, ((0, 0), (0, len(extra))), constant_values=True)
-        by_cluster.add(first, own, varied & informed[:, None])
+        by_cluster.add(first, gradients, varied & informed[:, None])
         first += len(lists)
         gram += rows @ (centred * lists.expand(informed)[:, None])
         products = np.empty_like(rows)

@@ -60,13 +60,13 @@ def constant_features(
         if is_sparse:
             varied = _varied_sparse(X, start, stop, part, constant & ~never_stored)
         else:
-            left = np.flatnonzero(constant)
+            remaining = np.flatnonzero(constant)
             block = X[start:stop] if rows is None else X[rows[start:stop]]
-            if len(left) < X.shape[1]:
-                block = block[:, left]
+            if len(remaining) < X.shape[1]:
+                block = block[:, remaining]
             low = np.minimum.reduceat(block, part.starts, axis=0)
             high = np.maximum.reduceat(block, part.starts, axis=0)
-            varied = left[(low != high).any(axis=0)]
+            varied = remaining[(low != high).any(axis=0)]
         constant[varied] = False
         if not (constant & ~never_stored).any():
             break

@@ -75,8 +75,8 @@ class Gram(NamedTuple):
     def mixed(self, other: Gram, share: float) -> Gram:
         """Return a weighted mean of these sums and others."""
         gram, cross, extra = (
-            (1.0 - share) * own + share * its
-            for own, its in zip(self[2:], other[2:], strict=True)
+            (1.0 - share) * first + share * second
+            for first, second in zip(self[2:], other[2:], strict=True)
         )
         return Gram(self.free, self.basis, gram, cross, extra)
 

@@ -111,7 +111,7 @@ def _solution(search: Search) -> Solution:
             f"[{search.name}] stopped after {search.n_iter} iterations: objective "
             f"{at.value:.9g}, by estimate {gap:.2g} above the least"
         )
-    ended = at if search.reason in ("converged", "enough", "ftol") else search.seen
+    ended = at if search.reason in ("converged", "enough", "ftol") else search.latest
     for point in (at, ended):
         if not np.isfinite(point.value + np.sum(point.parameters + point.gradient)):
             where = f"after {search.n_iter} iterations"

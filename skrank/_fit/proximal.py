@@ -188,8 +188,8 @@ class ProximalSearch:
             if self.n_evaluations >= self.max_evaluations:
                 return False
             # Where a parabola through value, slope and this value is least.
-            left = change - length * self.promise
-            share = -0.5 * length * self.promise / left if left > 0 else SHORTEST
+            bend = change - length * self.promise
+            share = -0.5 * length * self.promise / bend if bend > 0 else SHORTEST
             share = share if np.isfinite(share) else SHORTEST
             length *= min(max(share, SHORTEST), LONGEST)
         return False
@@ -237,7 +237,7 @@ class ProximalSearch:
             self.look_ahead()
 
     def new_model_pays(self) -> bool:
-        """Tell whether the search has come far from its matrix, and has far to go."""
+        """Return whether the search is far from its matrix, and far from the end."""
         patience = PATIENCE * 2 ** max(self.n_grams - 1, 0)
         if (
             self.n_grams >= MOST_GRAMS
@@ -245,8 +245,8 @@ class ProximalSearch:
             or not self.tol > 0.0
         ):
             return False
-        asked = self.tol**2 * self.decrease()
-        return bool(self.gap > 10.0**DECADES * asked)
+        largest_gap = self.tol**2 * self.decrease()
+        return bool(self.gap > 10.0**DECADES * largest_gap)
 
 
 def minimize_proximal(

@@ -72,8 +72,8 @@ class Quadratic:
             kept = np.where(coupling.any(axis=0), sums.cross, 0.0)
             matrix[sums.free, n_features:] = kept
             matrix[n_features:, sums.free] = kept.T
-            own = coupling.T @ coupling + np.diag(coordinates.own_units**2)
-            matrix[n_features:, n_features:] = own
+            extra = coupling.T @ coupling + np.diag(coordinates.own_units**2)
+            matrix[n_features:, n_features:] = extra
         assert n_free <= n_features
         return cls(matrix, _on_weights(ridge, n_features, n_extra))
 
@@ -86,16 +86,16 @@ class Quadratic:
         """Take in how the gradient changed along a step."""
         change = change - self.ridge * step
         product = self.matrix @ step
-        expected, found = float(step @ product), float(step @ change)
-        if not (expected > 0.0 and np.isfinite(found)):
+        expected, observed = float(step @ product), float(step @ change)
+        if not (expected > 0.0 and np.isfinite(observed)):
             return
-        if found < LEAST_KEPT * expected:
-            share = (1.0 - LEAST_KEPT) * expected / (expected - found)
+        if observed < LEAST_KEPT * expected:
+            share = (1.0 - LEAST_KEPT) * expected / (expected - observed)
             change = share * change + (1.0 - share) * product
-            found = float(step @ change)
-        if not found > 0.0:
+            observed = float(step @ change)
+        if not observed > 0.0:
             return
-        self.matrix += np.outer(change, change) / found
+        self.matrix += np.outer(change, change) / observed
         self.matrix -= np.outer(product, product) / expected
 
     def least(self, point: Floats, gradient: Floats, terms: Terms) -> Floats:
@@ -115,10 +115,10 @@ class Quadratic:
         z, slope = point[active].copy(), gradient[active].copy()
         largest, smallest, n_stalled = 0.0, np.inf, 0
         for _ in range(ROUNDS):
-            fall, found = descend(
+            fall, largest_fall = descend(
                 matrix, slope, z, sub.l1, sub.low, sub.high, SWEEPS, NOTHING_FALLS
             )
-            largest = max(largest, found)
+            largest = max(largest, largest_fall)
             n_stalled = 0 if fall < 0.5 * smallest else n_stalled + 1
             smallest = min(smallest, fall)
             if fall <= NOTHING_FALLS * largest or n_stalled > MOST_STALLED:

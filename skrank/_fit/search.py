@@ -106,9 +106,9 @@ class Search:
             value = self.zero.value
             print(f"[{self.name}] zero weights: objective {value:.9g}")
         if np.array_equal(self.start, zero):
-            self.at = self.seen = self.zero
+            self.at = self.latest = self.zero
         else:
-            self.at = self.seen = self.known_start() or self.evaluate(self.start)
+            self.at = self.latest = self.known_start() or self.evaluate(self.start)
         if steepest == 0.0 and not self.start.any():
             self.reason = "converged"
 
@@ -129,8 +129,8 @@ class Search:
     def evaluate(self, parameters: Floats) -> Point:
         """Evaluate the objective at some parameters."""
         self.n_evaluations += 1
-        self.seen = Point(parameters, *self.objective(parameters))
-        return self.seen
+        self.latest = Point(parameters, *self.objective(parameters))
+        return self.latest
 
     def climb_down(self, sums: Gram | None) -> None:
         """Run L-BFGS, and renew the coordinates where that pays."""
@@ -275,7 +275,7 @@ class Search:
 
     def after_iteration(self, intermediate_result: OptimizeResult) -> None:
         """Make the last evaluation the current point, and stop if a rule says so."""
-        before, self.at = self.at, self.seen
+        before, self.at = self.at, self.latest
         self.n_iter += 1
         iteration_done()
         if self.verbose > 0 and self.n_iter % self.verbose == 0:
@@ -308,8 +308,10 @@ class Search:
         if isinstance(self.coordinates, Units):
             return True
         with np.errstate(divide="ignore"):
-            left = 2.0 * np.log10(self.share_left() / self.tol) if self.tol else np.inf
-        return bool(left >= DECADES + self.passes / PASSES_A_DECADE)
+            decades = np.inf
+            if self.tol:
+                decades = 2.0 * np.log10(self.share_left() / self.tol)
+        return bool(decades >= DECADES + self.passes / PASSES_A_DECADE)
 
     def decrease(self) -> float:
         """Return the decrease of the objective since zero weights."""
@@ -368,9 +370,9 @@ class Search:
         if n_extra:
             slope = slope.copy()
             extra = point.parameters[self.objective.n_features :]
-            own = slope[len(slope) - n_extra :]
+            extra_slope = slope[len(slope) - n_extra :]
             limit = self.objective.loss.extra_limit
-            own[(np.abs(extra) >= limit) & (own * extra < 0.0)] = 0.0
+            extra_slope[(np.abs(extra) >= limit) & (extra_slope * extra < 0.0)] = 0.0
         return slope
 
     def bounds(self, origin: Floats) -> Bounds | None:

@@ -59,8 +59,8 @@ def minimize_by_smoothing(
     floor = FLOOR * at_zero
     near = _NearEnough(objective, share, floor)
     tol = max(tol, min(SMOOTHED_TOL * tol, LARGEST_SMOOTHED_TOL))
-    left, n_evaluations, n_whitenings = int(max_iter), 1, 0
-    budget = EVALUATIONS_AN_ITERATION * left  # for all widths together
+    n_left, n_evaluations, n_whitenings = int(max_iter), 1, 0
+    budget = EVALUATIONS_AN_ITERATION * n_left  # for all widths together
     sums = None
     widths = iter(WIDTHS.tolist())
     width = next(widths)
@@ -71,7 +71,7 @@ def minimize_by_smoothing(
             start,
             tol=tol,
             ftol=ftol,
-            max_iter=left,
+            max_iter=n_left,
             verbose=verbose,
             name=f"{name} (kinks rounded by {width:g})",
             enough=near,
@@ -79,12 +79,12 @@ def minimize_by_smoothing(
             sums=sums,
         )
         start = below.parameters
-        left -= below.n_iter
+        n_left -= below.n_iter
         n_evaluations += below.n_evaluations + 1
         n_whitenings += below.n_whitenings
         value = _value(objective, start)
         above = value - below.value
-        if left < 1 or n_evaluations + near.n_evaluations >= budget:
+        if n_left < 1 or n_evaluations + near.n_evaluations >= budget:
             break
         if above > 0.5 * max(share * value, floor):
             if width == WIDTHS[-1]:
@@ -94,14 +94,15 @@ def minimize_by_smoothing(
             break
         else:  # the estimate uses a Gram matrix of other widths, and may be too small
             sums = None
-    rest = near.rest(_subgradient(smooth, start), below.gap)
-    gap = above + (rest if np.isfinite(rest) else 0.0)
-    problem = None if np.isfinite(rest) else below.problem
+    remaining = near.remaining(_subgradient(smooth, start), below.gap)
+    gap = above + (remaining if np.isfinite(remaining) else 0.0)
+    problem = None if np.isfinite(remaining) else below.problem
     # If the user's own ftol stopped the fit, do not warn: it is as close as asked for.
-    stopped = ftol <= LAST_DIGITS or left < 1 or below.problem is not None
+    stopped = ftol <= LAST_DIGITS or n_left < 1 or below.problem is not None
     if problem is None and stopped and gap > max(share * value, floor):
-        problem = _problem(f"{name} stopped after {max_iter - left}", width, value, gap)
-    n_iter, n_evaluations = max_iter - left, n_evaluations + near.n_evaluations + 1
+        stop = f"{name} stopped after {max_iter - n_left}"
+        problem = _problem(stop, width, value, gap)
+    n_iter, n_evaluations = max_iter - n_left, n_evaluations + near.n_evaluations + 1
     return Solution(
         start, value, n_iter, problem, gap, n_evaluations, n_whitenings, None, at_zero
     )
@@ -156,16 +157,16 @@ class _NearEnough:
 
     def __call__(self, point: Point, gap: float) -> bool:
         """Return whether to stop at a point of a smooth objective, given its gap."""
-        rest = self.rest(point.gradient, gap)
-        if not rest <= self.kinks:
+        remaining = self.remaining(point.gradient, gap)
+        if not remaining <= self.kinks:
             return False
         self.n_evaluations += 1
         above = _value(self.objective, point.parameters)
         allowed = max(self.share * above, self.floor)
         self.kinks = max(above - point.value, 0.5 * allowed)
-        return rest <= self.kinks
+        return remaining <= self.kinks
 
-    def rest(self, gradient: Floats, gap: float) -> float:
+    def remaining(self, gradient: Floats, gap: float) -> float:
         r"""Return a bound on how far the smooth objective is above its least value.
 
         It is a cautious estimate, and at most :math:`\|\nabla F\|^2 / (2 \alpha)`.

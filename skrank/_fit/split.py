@@ -97,7 +97,7 @@ class _Split:
         self.zero = objective.shared["zero"]
         start = self.terms.nearest(start)
         same = np.array_equal(start, objective.start)
-        self.at = self.seen = self.zero if same else self.evaluate(start)
+        self.at = self.latest = self.zero if same else self.evaluate(start)
         slopes = np.abs(self.zero.gradient[: objective.n_features])
         self.unit = float(np.max(slopes, initial=0.0)) or 1.0
         self.highest = max(self.zero.value, self.at.value)
@@ -106,11 +106,11 @@ class _Split:
         self.both = bool(self.terms.l1.any())
 
     def evaluate(self, parameters: Floats) -> Point:
-        """Return the whole objective somewhere."""
+        """Evaluate the whole objective at some parameters."""
         self.n_evaluations += 1
         value, gradient = self.objective(parameters)
         point = Point(parameters, value + self.terms.value(parameters), gradient)
-        self.seen = point
+        self.latest = point
         return point
 
     def slope(self, point: Point) -> Floats:
@@ -171,8 +171,8 @@ class _Split:
         )
 
     def after_iteration(self, result: OptimizeResult, ftol: float) -> None:
-        """Take the last evaluation as where the search is; stop where it should."""
-        before, self.at = self.at, self.seen
+        """Make the last evaluation the current point, and stop if a rule says so."""
+        before, self.at = self.at, self.latest
         self.n_iter += 1
         iteration_done()
         if self.verbose > 0 and self.n_iter % self.verbose == 0:

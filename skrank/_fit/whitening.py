@@ -139,19 +139,20 @@ class Whitened:
         self.root = Root(sums.gram, alpha)
         self.n_weights, self.n_extra = sums.cross.shape
         self.size = self.n_weights + self.n_extra
-        own = np.diag(sums.extra)
-        own = np.where(own > 0, own, 1.0)
-        own = np.maximum(own, np.abs(gradient[self.n_features :]) / LONGEST)
+        curvature = np.diag(sums.extra)  # in the loss's own parameters
+        curvature = np.where(curvature > 0, curvature, 1.0)
+        slope = np.abs(gradient[self.n_features :])
+        curvature = np.maximum(curvature, slope / LONGEST)
         self.coupling = np.zeros(sums.cross.shape)
         if self.n_extra:
             coupling = np.empty_like(sums.cross)
             for k in range(self.n_extra):
                 coupling[:, k] = self.root.slope(sums.cross[:, k])
             explained = np.sum(coupling**2, axis=0)
-            coupling[:, explained < LEAST_EXPLAINED * own] = 0.0
-            if np.all(explained < MOST_EXPLAINED * own):
-                self.coupling, own = coupling, own - explained
-        self.own_units = np.sqrt(own)
+            coupling[:, explained < LEAST_EXPLAINED * curvature] = 0.0
+            if np.all(explained < MOST_EXPLAINED * curvature):
+                self.coupling, curvature = coupling, curvature - explained
+        self.own_units = np.sqrt(curvature)
 
     def move(self, u: Floats) -> Floats:
         change = np.zeros(self.n_features + self.n_extra)

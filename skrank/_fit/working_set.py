@@ -55,13 +55,13 @@ def minimize_on_working_sets(
         "verbose": verbose,
     }
     for _ in range(MOST_SETS):
-        left = int(max_iter) - sets.n_iter
+        n_left = int(max_iter) - sets.n_iter
         chosen = sets.choose(tol)
-        if sets.residual() <= tol or len(chosen) > LARGEST or left < 1:
+        if sets.residual() <= tol or len(chosen) > LARGEST or n_left < 1:
             break
         sets.solve(
             chosen,
-            max_iter=left,
+            max_iter=n_left,
             max_evaluations=max_evaluations - sets.n_evaluations,
             name=f"{name} ({len(chosen)} features)",
             **settings,
@@ -71,22 +71,22 @@ def minimize_on_working_sets(
         if enough is not None and enough(sets.subgradient_point(), sets.gap):
             break
     objective.shared["last"] = sets.smooth_point(), objective.ridge
-    found = sets.solution()
-    if found.problem is not None or sets.residual() <= tol or enough is not None:
-        return found
-    rest = minimize_split(
+    first = sets.solution()
+    if first.problem is not None or sets.residual() <= tol or enough is not None:
+        return first
+    second = minimize_split(
         objective,
-        found.parameters,
+        first.parameters,
         tol=tol,
         ftol=ftol,
-        max_iter=max(int(max_iter) - found.n_iter, 1),
+        max_iter=max(int(max_iter) - first.n_iter, 1),
         verbose=verbose,
         name=name,
     )
-    return rest._replace(
-        n_iter=rest.n_iter + found.n_iter,
-        n_evaluations=rest.n_evaluations + found.n_evaluations,
-        n_whitenings=found.n_whitenings,
+    return second._replace(
+        n_iter=second.n_iter + first.n_iter,
+        n_evaluations=second.n_evaluations + first.n_evaluations,
+        n_whitenings=first.n_whitenings,
     )
 
 
@@ -148,22 +148,22 @@ class _Sets:
         if whole.bounds is not None:
             part.bounds = whole.bounds[0][chosen], whole.bounds[1][chosen]
         part.share_threads(whole)
-        own = np.append(chosen, np.arange(n_features, len(self.at.parameters)))
+        places = np.append(chosen, np.arange(n_features, len(self.at.parameters)))
         part.shared["zero"] = Point(
-            part.start, self.zero.value, self.zero.gradient[own]
+            part.start, self.zero.value, self.zero.gradient[places]
         )
         smooth = self.smooth_point()
-        here = Point(smooth.parameters[own], smooth.value, smooth.gradient[own])
-        part.shared["last"] = here, whole.ridge
-        found = minimize_proximal(part, here.parameters, **settings)
+        start = Point(smooth.parameters[places], smooth.value, smooth.gradient[places])
+        part.shared["last"] = start, whole.ridge
+        solution = minimize_proximal(part, start.parameters, **settings)
         parameters = self.at.parameters.copy()
-        parameters[own] = found.parameters
+        parameters[places] = solution.parameters
         self.at = self.evaluate(parameters)
         self.look()
-        self.n_iter += found.n_iter
-        self.n_evaluations += found.n_evaluations
-        self.n_grams += found.n_whitenings
-        self.problem, self.gap = found.problem, found.gap
+        self.n_iter += solution.n_iter
+        self.n_evaluations += solution.n_evaluations
+        self.n_grams += solution.n_whitenings
+        self.problem, self.gap = solution.problem, solution.gap
 
     def solution(self) -> Solution:
         """Return where the search is, and what it took."""

@@ -68,29 +68,29 @@ cdef Tables tables_of(
         tables.first = -min(furthest, <Py_ssize_t> below - 1)
         tables.last = min(furthest, <Py_ssize_t> above - 1)
     if simple and curved in kept:
-        found = kept[curved]
+        matrices = kept[curved]
     else:
-        found = []
+        matrices = []
         kinds = [CURVATURE] if curved else [SLOPE, COST, SHARE]
         if simple and not curved:
             kinds.remove(SHARE)
         for kind in kinds:
             terms = series(model, kind, tied, tables.first, tables.last)
             if kind == SLOPE or kind == CURVATURE:
-                found.append(terms)
-            found.append(np.ascontiguousarray(terms.swapaxes(1, 2)))
+                matrices.append(terms)
+            matrices.append(np.ascontiguousarray(terms.swapaxes(1, 2)))
         if simple:
-            kept[curved] = found
-    arrays += found
-    matrix = found[0]
+            kept[curved] = matrices
+    arrays += matrices
+    matrix = matrices[0]
     tables.rows = &matrix[0, 0, 0]
-    matrix = found[1]
+    matrix = matrices[1]
     tables.columns = &matrix[0, 0, 0]
-    if len(found) > 2:
-        matrix = found[2]
+    if len(matrices) > 2:
+        matrix = matrices[2]
         tables.costs = &matrix[0, 0, 0]
-    if len(found) > 3:
-        matrix = found[3]
+    if len(matrices) > 3:
+        matrix = matrices[3]
         tables.shares = &matrix[0, 0, 0]
     return tables
 

@@ -78,10 +78,13 @@ class Uncertain:
                 f"are not the {n_features} of this {type(ranker).__name__}. Pass the "
                 "summary of this fit, with all features."
             )
-        own = ranker._parameter_names()[n_features:]
+        extra_names = ranker._parameter_names()[n_features:]
         places = [
             *range(n_features),
-            *(n_features + own.index(name) for name in summary.names[n_features:]),
+            *(
+                n_features + extra_names.index(name)
+                for name in summary.names[n_features:]
+            ),
         ]
         matrix = summary.covariance_matrix
         self.unknown = np.zeros(n_features + n_extra, dtype=bool)

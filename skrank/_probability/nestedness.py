@@ -23,23 +23,23 @@ def features_outside(small: FitData, large: LinearObjective) -> np.ndarray:
     models have the same rows in the same lists.
     """
     p, q = large.n_features, small.X.shape[1]
-    own, cross, squares = np.zeros((p, p)), np.zeros((p, q)), np.zeros(q)
+    gram, cross, squares = np.zeros((p, p)), np.zeros((p, q)), np.zeros(q)
     for first, second in _blocks(small, large):
-        own += first.T @ first
+        gram += first.T @ first
         cross += first.T @ second
         squares += np.sum(second**2, axis=0)
-    length = np.sqrt(np.diag(own))
+    length = np.sqrt(np.diag(gram))
     scale = np.divide(1.0, length, out=np.zeros(p), where=length > 0)
-    correlations = own * np.outer(scale, scale)
+    correlations = gram * np.outer(scale, scale)
     sums = (
         scale[:, None]
         * np.linalg.lstsq(correlations, scale[:, None] * cross, rcond=SMALLEST)[0]
     )
     # Add up the squares of residuals: a difference of squares would lose digits.
-    rest = np.zeros(q)
+    residuals = np.zeros(q)
     for first, second in _blocks(small, large):
-        rest += np.sum((second - first @ sums) ** 2, axis=0)
-    return rest > OUTSIDE**2 * squares
+        residuals += np.sum((second - first @ sums) ** 2, axis=0)
+    return residuals > OUTSIDE**2 * squares
 
 
 def _blocks(small: FitData, large: LinearObjective) -> Iterator[tuple[Floats, Floats]]:

@@ -133,10 +133,10 @@ class Products:
             )
             slope = np.asarray(result[1], dtype=np.float64)
             moves = np.asarray(X @ directions[:p], dtype=np.float64)
-            own = np.add.reduceat(slope[:, None] * moves, lists.starts, axis=0)
+            by_list = np.add.reduceat(slope[:, None] * moves, lists.starts, axis=0)
             if len(self.extra):
-                own += result[2] @ directions[p:]
-            along.append(own * block.factors[:, None])
+                by_list += result[2] @ directions[p:]
+            along.append(by_list * block.factors[:, None])
             columns = X[:, features]
             columns = columns.toarray() if sparse.issparse(columns) else columns
             low = np.minimum.reduceat(columns, lists.starts, axis=0)

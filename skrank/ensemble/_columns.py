@@ -61,8 +61,8 @@ def _numbers(chosen, X):
             )
         return np.flatnonzero(chosen).tolist()
     names = list(getattr(X, "columns", ()))
-    found = [_number(column, names, n_columns) for column in chosen]
-    return list(dict.fromkeys(found))
+    numbers = [_number(column, names, n_columns) for column in chosen]
+    return list(dict.fromkeys(numbers))
 
 
 def _number(column, names, n_columns):

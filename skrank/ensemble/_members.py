@@ -77,13 +77,13 @@ def checked_weights(weights: Any, n_members: int) -> Floats:
     """Return weights of members as numbers; None counts all alike."""
     if weights is None:
         return np.ones(n_members)
-    found = finite_column(weights, "weights")
-    if len(found) != n_members or found.min() < 0 or not found.any():
+    values = finite_column(weights, "weights")
+    if len(values) != n_members or values.min() < 0 or not values.any():
         raise ValueError(
             f"weights must be {n_members} numbers, one a member, none below 0 and not "
             f"all 0, got {weights!r}."
         )
-    return found
+    return values
 
 
 def weighted_mean(columns: Floats, weights: Floats) -> Floats:

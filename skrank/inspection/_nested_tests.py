@@ -116,8 +116,8 @@ def likelihood_ratio_test(
     if small is None:
         hypothesis = "no feature at all"
         return likelihood_ratio(None, larger, hypothesis)
-    own = _columns_of(small, X) if X_small is None else X_small
-    of_small = transformed(small, own, groups)
+    small_columns = _columns_of(small, X) if X_small is None else X_small
+    of_small = transformed(small, small_columns, groups)
     smaller = _maximum(of_small, labels, groups, known, "small")
     kept = set(_names(of_small))
     named = X_small is None or hasattr(X_small, "columns")

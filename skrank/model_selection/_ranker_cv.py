@@ -219,8 +219,8 @@ class RankerCV(RankerMixin, BaseEstimator):
         self.cv_results_ = _results(alphas, np.array([scores for _, scores in paths]))
         self.alpha_ = float(alphas[self._chosen()])
         _warn_of_problems(name, solutions)
-        given = ListMLERanker() if self.ranker is None else self.ranker
-        self.ranker_ = clone(given).set_params(alpha=self.alpha_)
+        unfitted = ListMLERanker() if self.ranker is None else self.ranker
+        self.ranker_ = clone(unfitted).set_params(alpha=self.alpha_)
         self.ranker_.fit(X, y, groups, sample_weight=sample_weight, offset=offset)
         return self
 
