@@ -36,11 +36,9 @@ PAST_BYTES = 2**23
 # Evaluations before features are whitened again, with the curvature at the current
 # point; twice as many each time from the second on. Earlier, D would be too far off.
 PATIENCE = 8
-# Whitening again pays if so many decades of the gap remain, and more if it costs more
-# passes.
+# Whitening again pays if so many decades of the gap remain; more if it costs more.
 DECADES, PASSES_A_DECADE = 3.0, 8.0
-# If whitening costs more passes than this, the fit may end before it pays: begin
-# without.
+# If whitening costs more passes than this, begin without: the fit may end before.
 MOST_PASSES = 50.0
 # Share of the first Gram matrix in later ones. Rows in the flat part of a loss have no
 # curvature there, so that steps along them would be too long without this.
@@ -113,10 +111,7 @@ class Search:
             self.reason = "converged"
 
     def known_start(self) -> Point | None:
-        """Return the objective at the start, if a fit with another penalty ended there.
-
-        Only the penalty has to be computed again.
-        """
+        """Return the objective at the start, if another penalty's fit ended there."""
         last, alpha = self.objective.shared.get("last", (None, 0.0))
         if last is None or not np.array_equal(last.parameters, self.start):
             return None
@@ -308,9 +303,8 @@ class Search:
         if isinstance(self.coordinates, Units):
             return True
         with np.errstate(divide="ignore"):
-            decades = np.inf
-            if self.tol:
-                decades = 2.0 * np.log10(self.share_left() / self.tol)
+            ratio = self.share_left() / self.tol if self.tol else np.inf
+            decades = 2.0 * np.log10(ratio)
         return bool(decades >= DECADES + self.passes / PASSES_A_DECADE)
 
     def decrease(self) -> float:

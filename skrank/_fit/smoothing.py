@@ -100,8 +100,7 @@ def minimize_by_smoothing(
     # If the user's own ftol stopped the fit, do not warn: it is as close as asked for.
     stopped = ftol <= LAST_DIGITS or n_left < 1 or below.problem is not None
     if problem is None and stopped and gap > max(share * value, floor):
-        stop = f"{name} stopped after {max_iter - n_left}"
-        problem = _problem(stop, width, value, gap)
+        problem = _problem(name, max_iter - n_left, width, value, gap)
     n_iter, n_evaluations = max_iter - n_left, n_evaluations + near.n_evaluations + 1
     return Solution(
         start, value, n_iter, problem, gap, n_evaluations, n_whitenings, None, at_zero
@@ -128,12 +127,12 @@ def _subgradient(objective: LinearObjective, parameters: Floats) -> Floats:
     return objective.terms().subgradient(parameters, gradient)
 
 
-def _problem(stopped: str, width: float, value: float, gap: float) -> str:
+def _problem(name: str, n_iter: int, width: float, value: float, gap: float) -> str:
     """Return a text on how near the solver came."""
     return (
-        f"{stopped} iterations with kinks rounded by {width:g}, which leaves the value "
-        f"{value:.6g} up to {gap:.2g} above the least possible. Raise max_iter, scale "
-        "X, or raise alpha."
+        f"{name} stopped after {n_iter} iterations with kinks rounded by {width:g}, "
+        f"which leaves the value {value:.6g} up to {gap:.2g} above the least possible. "
+        "Raise max_iter, scale X, or raise alpha."
     )
 
 
