@@ -454,3 +454,17 @@ def test_scores_are_the_product_in_float64(data, rng, kind, dtype, monkeypatch):
     scores = linear_scores(kind(X), coef)
     assert scores.dtype == np.float64
     np.testing.assert_allclose(scores, X.astype(float) @ coef, rtol=0, atol=1e-14)
+
+
+def test_the_bound_of_rounding_is_that_of_its_formula(data, rng):
+    X, y, lists = data
+    objective = LinearObjective(FitData(X, y, lists), Shift(), alpha=0.3)
+    coef, extra = rng.standard_normal(4), np.array([0.25, -0.5])
+    slope = X @ coef - y - extra[0]
+    terms = np.abs(X).T @ (1.0 + np.abs(slope)) / lists.n_lists
+    n_terms = np.mean(2 * lists.sizes)
+    expected = np.append(terms + 0.3 * np.abs(coef), np.full(2, n_terms))
+    bound = objective.rounding(np.concatenate((coef, extra)))
+    np.testing.assert_allclose(
+        bound, 64 * np.finfo(np.float64).eps * expected, rtol=1e-12
+    )

@@ -665,3 +665,18 @@ def test_features_whose_products_are_no_numbers_are_named(lists, scale, word):
     ranker = RankNetRanker().fit(X, y, groups)
     with pytest.raises(ValueError, match=rf"so {word} \(column 2\)"):
         ranker.summary(X, y, groups)
+
+
+def test_the_printed_numbers_have_the_digits_of_their_columns():
+    X, y, groups = graded(n_grades=3)
+    summary = summary_of(ListMLERanker(**EXACT), X, y, groups)
+    table = summary.to_frame()
+    lines = str(summary).splitlines()
+    columns = next(line for line in lines if " low " in line).split()
+    for name, row in table.iterrows():
+        (line,) = [line for line in lines if line.split()[:1] == [name]]
+        cells = dict(zip(columns, line.split()[1:], strict=True))
+        assert cells["z"] == f"{row['z']:.2f}"
+        assert cells["coef"] == f"{row['coef']:.4g}"
+        assert cells["lists"] == f"{row['lists']:.0f}"
+        assert cells["p"] == ("<1e-4" if row["p"] < 1e-4 else f"{row['p']:.4f}")

@@ -489,3 +489,15 @@ def test_memory_is_blocks_and_matrices_of_features(kind, center, tmp_path):
     x_bytes = 8 * 30_000 * n_features  # as a dense array
     assert allowed < x_bytes  # so that a copy is seen
     assert used <= allowed
+
+
+def test_a_sparse_column_that_varies_little_is_no_constant():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(40, 3))
+    X[:, 0] = 1e6 + 1e-5 * rng.integers(0, 2, size=40)  # deviates by 5e-12 of its mean
+    y = X[:, 1] * X[:, 2]
+    dense = SecondOrderFeatures(threshold=0.0).fit(X, y)
+    sparse_too = SecondOrderFeatures(threshold=0.0).fit(sparse.csr_array(X), y)
+    np.testing.assert_array_equal(sparse_too.pairs_, dense.pairs_)
+    assert (dense.pairs_ == 0).any()
+    np.testing.assert_allclose(sparse_too.scale_[0], X[:, 0].std(), rtol=1e-4)
