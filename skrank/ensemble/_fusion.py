@@ -265,8 +265,9 @@ class FusionRanker(RankerMixin, _BaseComposition):
         groups : array-like of shape (n_rows,), default=None
             One group label a row; None takes the index level "groups" of ``y``.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weight of each row's list, constant inside a list. With metadata routing
-            for members that ask for it, else for all.
+            Weight of each row, as the members take it: all of them weights that are
+            constant inside a list, some losses others. With metadata routing for
+            members that ask for it, else for all.
 
         Returns
         -------

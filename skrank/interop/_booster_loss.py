@@ -48,7 +48,9 @@ def make_booster_objective(
     and takes Newton's steps :math:`-g / h` in the leaves of its trees. The gradient is
     the loss's, summed over lists; the curvature is the diagonal of its Hessian, exact
     for lists of up to 512 rows and an upper estimate beyond, and its absolute value
-    where a loss is not convex.
+    where a loss is not convex. Weights that the library hands over, one a row, count as
+    ``sample_weight`` does in ``fit`` of the linear rankers: where they vary inside a
+    list, only with losses that take weights of rows.
 
     Parameters
     ----------

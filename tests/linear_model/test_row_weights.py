@@ -19,6 +19,7 @@ from skrank import (
     RankSVMRanker,
     RaoKupperRanker,
 )
+from skrank.ensemble import FusionRanker
 from skrank.losses import Loss, RankNet
 from skrank.metrics import make_ranking_scorer
 from skrank.model_selection import (
@@ -360,3 +361,14 @@ def test_a_penalty_on_absolute_values_weighs_rows_too(lists, weights):
     )
     np.testing.assert_allclose(ranker.coef_, best.x, rtol=0, atol=1e-5)
     assert (ranker.coef_ == 0).any()
+
+
+def test_fused_rankers_get_them_and_weights_of_members_by_score_refuse(lists, weights):
+    X, y, groups = lists
+    members = [("ranknet", RankNetRanker()), ("listnet", ListNetRanker())]
+    fused = FusionRanker(members).fit(X, y, groups, sample_weight=weights)
+    alone = RankNetRanker().fit(X, y, groups, sample_weight=weights)
+    np.testing.assert_array_equal(fused.estimators_[0].coef_, alone.coef_)
+    by_score = FusionRanker(members, weights="auto")
+    with pytest.raises(ValueError, match="constant inside each list"):
+        by_score.fit(X, y, groups, sample_weight=weights)
