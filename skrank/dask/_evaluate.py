@@ -125,6 +125,7 @@ def _scorer(metric: Any) -> Any:
 def _sums(raw: Any, ranker: Any, scorers: dict[str, Any]) -> Any:
     """Return weighted sums of each metric over the lists of a part, and weights."""
     part, facts = load(raw)
+    facts.refuse_weights_of_rows("evaluate")
     out = np.zeros((len(scorers), 2))
     if part.lists is None:
         return out

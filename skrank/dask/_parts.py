@@ -61,6 +61,8 @@ class Facts(NamedTuple):
         Features that are constant inside each of these lists.
     dtype : str
         Kind of number of the features.
+    varies : bool
+        Whether weights vary inside a list.
     """
 
     labels: NDArray
@@ -72,6 +74,15 @@ class Facts(NamedTuple):
     n_features: int
     constant: NDArray
     dtype: str
+    varies: bool = False
+
+    def refuse_weights_of_rows(self, function: str) -> None:
+        """Raise ValueError where weights vary, for what knows those of lists alone."""
+        if self.varies:
+            raise ValueError(
+                f"{function}: weights vary inside lists, and only fits take weights "
+                "of rows. Give each row the mean of its list, or no weights."
+            )
 
 
 def load(raw: RawPart) -> tuple[Part, Facts]:
@@ -111,6 +122,7 @@ def load(raw: RawPart) -> tuple[Part, Facts]:
         n_features=X.shape[1],
         constant=constant_features(X, lists),
         dtype=str(X.dtype),
+        varies=shares is not None,
     )
     return Part(X, y, lists, shares), facts
 

@@ -66,6 +66,8 @@ def summary(
     columns = columns_of(data, label, group, features, weight)
     with errors_in_words("summary"):
         parts, facts = loaded(sources(data, columns, client, shuffle), client)
+        for one in facts:
+            one.refuse_weights_of_rows("summary")
         objective = distributed_objective(
             client, parts, facts, merged(facts), loss, ranker.normalize
         )

@@ -232,6 +232,10 @@ def test_weights_of_rows_are_those_of_one_machine(client):
     np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-7)
     with pytest.raises(ValueError, match=r"PMOP has no terms that belong to single"):
         skrank.dask.fit(PMOPRanker(), on_dask(frame), weight="weight", **NAMED)
+    for function in (skrank.dask.summary, skrank.dask.evaluate):
+        message = f"{function.__name__}: weights vary inside lists, and only fits"
+        with pytest.raises(ValueError, match=message):
+            function(there, on_dask(frame), weight="weight", **NAMED)
 
 
 def test_a_list_in_two_partitions_is_named_where_it_cannot_be_moved(client):
