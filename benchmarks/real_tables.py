@@ -158,7 +158,7 @@ def main():
     """Run the command and write the pages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", default=list(RUNS))
-    parser.add_argument("--budget", type=float, default=40.0)
+    parser.add_argument("--budget", type=float, default=200.0)
     chosen = parser.parse_args()
     for folder in (RESULTS, FOUND):
         folder.mkdir(parents=True, exist_ok=True)
