@@ -28,6 +28,7 @@ from skrank._fit.threads import one_blas_thread
 from skrank.losses.base import Loss
 
 SAMPLED_BLOCKS, SAMPLED_ROWS = 4, 2048  # to estimate the spread of features
+SMALLEST_SPREAD = 1e-300  # of a feature: its inverse is a number, too
 NEAR = 10.0  # spreads that differ by less count as equal
 
 # Returns the value of each list of a block at its scores and extra parameters, the
@@ -371,9 +372,11 @@ def spread_from(total: Floats) -> Floats:
     """Return the spread of features for the solver, from sums of ranges."""
     known = (total > 0) & np.isfinite(total)
     median = np.median(total[known]) if known.any() else 1.0
-    with np.errstate(over="ignore"):
-        share = np.clip(np.where(known, total, median) / median, 1e-250, 1e250)
-    return median * share / np.clip(share, 1 / NEAR, NEAR)
+    total = np.where(known, total, median)
+    with np.errstate(over="ignore"):  # no quotient: two ranges may be 1e600 apart
+        spread = np.where(total > NEAR * median, total / NEAR, median)
+        spread = np.where(total < median / NEAR, total * NEAR, spread)
+    return np.clip(spread, SMALLEST_SPREAD, 1.0 / SMALLEST_SPREAD)
 
 
 def _misshapen(loss: Loss, result: Any, block: Block, n_extra: int) -> str:

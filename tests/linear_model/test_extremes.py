@@ -131,6 +131,21 @@ def test_features_of_any_size_rank_as_well(ranker, lists, scale):
     np.testing.assert_allclose(fitted.coef_ * scale, plain.coef_, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "scales",
+    [[1e150, 1, 1e-150], [1e150, 1e150, 1e-150], [1e150, 1e-150, 1e-150]],
+    ids=str,
+)
+def test_features_of_all_sizes_beside_each_other_rank_as_well(ranker, scales):
+    """Their squares are no numbers, and two of them are 1e300 apart."""
+    rng = np.random.default_rng(0)
+    X, groups = rng.standard_normal((400, 3)), np.repeat(np.arange(40), 10)
+    y = np.digitize(X @ [1.0, -0.5, 0.7] + rng.logistic(size=400), [-1.0, 0.0, 1.0])
+    fitted = ranker(alpha=0).fit(X * scales, y, groups)
+    plain = ranker(alpha=0).fit(X, y, groups)
+    np.testing.assert_allclose(fitted.coef_ * scales, plain.coef_, rtol=0, atol=1e-5)
+
+
 def test_one_feature_of_enormous_size_does_not_stop_the_others(ranker, lists):
     X, y, groups = lists
     enormous = np.c_[X, 1e200 * np.random.default_rng(0).normal(size=len(X))]
