@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import sys
 import time
@@ -9,12 +10,14 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from newton import least_by_newton
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from yardstick import report
 
 from skrank import with_groups
+from skrank._fit.gram import passes_of_gram
 from skrank._fit.lbfgs import LAST_DIGITS, minimize_lbfgs
 from skrank._fit.objective import LinearObjective
 from skrank.datasets import load_letor
@@ -37,6 +40,7 @@ FILES = {
     "LightGBM's example": ["lightgbm_lambdarank/train.txt.gz"],
     "MSLR, 5,000 rows": ["mslr_web10k_fold1_train5k/train.5k.txt.gz"],
 }
+BEFORE = Path(__file__).parent / "results/solver_before.csv"
 ALPHAS = [0.1, 0.01, 1e-3, 1e-4]
 RANKERS = [
     (ListMLERanker(), {}),
@@ -73,34 +77,56 @@ def data_sets():
 
 
 def solved(ranker, data):
-    """Return the solution, with all that it took."""
+    """Return the solution, what a Gram matrix costs, and its share above the least."""
     X, y, groups = data
     checked = ranker._fit_data(X, y, groups, None, None)
     ranker.alpha_ = ranker.alpha
     objective = ranker._objective(checked, ranker._loss())
     with objective.running():
-        return minimize_lbfgs(
+        solution = minimize_lbfgs(
             objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=1000
         )
+        least = least_by_newton(objective, solution.parameters)[0]
+    above = (solution.value - least) / abs(least)
+    return solution, passes_of_gram(objective), above
+
+
+def values_before():
+    """Return the objective of each fit at version 0.1's first solver, by its name."""
+    with BEFORE.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    return {
+        (row["data"], row["ranker"], float(row["alpha"])): float(row["objective"])
+        for row in rows
+    }
 
 
 def counts():
-    """Return rows: most evaluations of each ranker over all penalties, and Grams."""
-    found = []
+    """Return rows of each ranker over all penalties.
+
+    The most evaluations, the passes that Gram matrices take beside them, how far the
+    objective ends above Newton's least value, and above that of the solver before.
+    """
+    found, before = [], values_before()
     for name, most, data in data_sets():
-        n_grams = []
         for ranker, more in RANKERS:
-            numbers = []
+            numbers, passes, above, over = [], [], [], []
+            title = f"{name}, {ranker}"
             for alpha in ALPHAS:
-                solution = solved(ranker.set_params(alpha=alpha), data)
+                solution, cost, share = solved(ranker.set_params(alpha=alpha), data)
+                ranker.set_params(alpha=0.1)
                 numbers.append(solution.n_evaluations)
-                n_grams.append(solution.n_whitenings)
+                passes.append(solution.n_whitenings * cost)
+                above.append(share)
+                old = before[name, str(ranker), alpha]
+                over.append((solution.value - old) / abs(old))
                 if solution.problem is not None:
                     numbers.append(np.inf)
-            ranker.set_params(alpha=0.1)
             target = more.get(name, most)
-            found.append((f"{name}, {ranker}, evaluations", max(numbers), target))
-        found.append((f"{name}, Gram matrices a fit, at most", max(n_grams), None))
+            found.append((f"{title}, evaluations", max(numbers), target))
+            found.append((f"{title}, Gram matrices in passes", max(passes), None))
+            found.append((f"{title}, 1e-9 above Newton", max(above) / 1e-9, 1.0))
+            found.append((f"{title}, 1e-9 above before", max(over) / 1e-9, 1.0))
     return found
 
 
