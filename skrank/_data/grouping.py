@@ -296,6 +296,7 @@ def _code_objects(labels: NDArray) -> tuple[Indices, NDArray]:
 def _code_sortable(labels: NDArray) -> tuple[Indices, NDArray]:
     """Return a number for each label, in sorted order of labels."""
     if labels.dtype.kind in "iu":
+        # Mark which integers occur in a table of the range, instead of a sort.
         low, high = int(labels.min()), int(labels.max())
         if high - low <= 4 * len(labels):
             # 64 bits, so that the difference cannot overflow.

@@ -73,6 +73,7 @@ class Block:
         self.start, self.stop = start, stop
         self.lists, self.prepared, self.factors = lists, prepared, factors
         self.offset = offset
+        # If all lists have one factor, it multiplies sums instead of rows.
         same = bool(np.all(factors == factors[0]))
         self.row_factors = factors[0] if same else None
 

@@ -119,9 +119,11 @@ def curvature(
         # With a penalty, coefficients of dependent features are determined too.
         basis = np.eye(p)[:, ~constant]
     basis = _scaled(basis, parts.hessian, penalty)
+    # H and J along the basis; the inverse of H + A there is that of the covariances.
     H = basis.T @ parts.hessian @ basis
     J = basis.T @ parts.meat @ basis
     values, vectors = np.linalg.eigh(H + (basis.T * penalty) @ basis)
+    # Eigenvalues below rounding are raised to it, so that the inverse is finite.
     largest = np.max(np.abs(values), initial=0.0)
     floored = np.maximum(values, FLAT * largest) if largest > 0 else np.ones(len(H))
     scaled = vectors / floored
@@ -132,6 +134,7 @@ def curvature(
             objective, parameters, step, basis @ vectors[:, 0], values[0], largest
         )
     if separating is not None:
+        # Parts in units of score, so that features of any scale can be compared.
         separating[:p] *= np.sqrt(np.diag(parts.gram))
         separating = np.abs(separating) / np.max(np.abs(separating))
     return Curvature(
@@ -191,6 +194,7 @@ def _estimable(gram: Floats) -> tuple[np.ndarray, list[Floats], Floats]:
     values, vectors = np.linalg.eigh(
         gram[np.ix_(varied, varied)] / np.outer(scale, scale)
     )
+    # Eigenvectors of tiny eigenvalues are sums that are constant inside lists.
     small = values <= COLLINEAR
     basis = np.zeros((len(length), int((~small).sum())))
     basis[varied] = vectors[:, ~small] / np.sqrt(values[~small]) / scale[:, None]
@@ -204,6 +208,7 @@ def _estimable(gram: Floats) -> tuple[np.ndarray, list[Floats], Floats]:
 
 def _echelon(rows: Floats) -> Floats:
     """Return rows that span the same space, each with a column of its own."""
+    # Gauss and Jordan's elimination; the largest entry left is the pivot.
     for number in range(len(rows)):
         at, pivot = divmod(int(np.argmax(np.abs(rows[number:]))), rows.shape[1])
         rows[[number, number + at]] = rows[[number + at, number]]
@@ -239,6 +244,7 @@ def _recession(
         reach = score_range(whole, direction[:p])
         if reach == 0:
             continue
+        # So far out all losses are linear, and one difference is the slope of the ray.
         far = direction * (FAR / reach)
         slopes = [_slope_far_out(objective, parameters, way * far) for way in WAYS]
         if whole.bounds is not None:

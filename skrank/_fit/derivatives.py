@@ -125,6 +125,7 @@ def derivatives(
         rows, lists = np.ascontiguousarray(centred.T), block.lists
         prepared = block.prepared
         result = loss.value_and_gradient(scores, prepared, lists, extra)
+        # The gradient of list q is X_q^T times its gradient in the scores.
         gradients = np.add.reduceat(centred * result[1][:, None], lists.starts, axis=0)
         if len(extra):
             gradients = np.hstack((gradients, result[2]))
@@ -136,6 +137,7 @@ def derivatives(
         by_cluster.add(first, gradients, varied & informed[:, None])
         first += len(lists)
         gram += rows @ (centred * lists.expand(informed)[:, None])
+        # Column j of the Hessian is X^T (second derivative in the scores) x_j.
         products = np.empty_like(rows)
         for column, direction in zip(products, rows, strict=True):
             column[:] = loss.hessian_product(scores, prepared, lists, direction, extra)
@@ -194,6 +196,7 @@ def _add_extra(
     """Add a block's derivatives of the gradient in one extra parameter."""
     p = objective.n_features
     step = np.zeros(len(extra))
+    # eps^(1/3) balances the errors of rounding and of the central difference.
     step[number] = np.cbrt(np.finfo(np.float64).eps) * max(1.0, abs(extra[number]))
     above, below = (
         objective.loss.value_and_gradient(scores, block.prepared, block.lists, moved)

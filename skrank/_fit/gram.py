@@ -111,6 +111,7 @@ def passes_of_gram(objective: LinearObjective) -> float:
     is_sparse = sparse.issparse(X)
     stored = max(X.nnz if is_sparse else n_rows * X.shape[1], 1)
     n = n_rows if needs_basis(objective) else n_free
+    # A matrix that is larger than X would be the peak of memory.
     if n**2 > max(LARGEST_GRAM, stored):
         return np.inf
     blocks = sampled_blocks(objective)
@@ -119,6 +120,7 @@ def passes_of_gram(objective: LinearObjective) -> float:
         sums = share * PAIR_SPARSE * stored * (stored / n_rows)
     else:
         sums = share * n_rows * n * (CENTRE + MULTIPLY * n)
+    # Then comes a Cholesky factor, and with a basis the QR decomposition of the rows.
     work = sums + MULTIPLY * n**3
     if needs_basis(objective):
         work += 4.0 * MULTIPLY * n_free * n**2
@@ -149,6 +151,7 @@ def row_space(objective: LinearObjective, start: Floats) -> Basis:
             for part, block in zip(rows, objective.blocks, strict=True)
         ]
     )
+    # With centred^T = Q R the columns of Q span the rows, whose coordinates are R^T.
     directions, triangle = linalg.qr(centred.T, mode="economic")
     outside = start[free]
     for _ in range(2):  # twice, since the first pass leaves rounding errors
@@ -197,10 +200,12 @@ def weighted_gram(
         else:
             order, lists = parts[number]
             gram += _block_gram(rows[order], weights[order], lists)
+        # The gradient in w is X^T r, so its derivative in e_k is X^T (dr / de_k).
         for k in range(n_extra):
             slopes, changes = _in_extra(objective, block, scores, extra, k)
             cross[:, k] += rows.T @ block.scale_rows(slopes)
             second[:, k] += block.factors @ changes
+    # Scale a sample up to the factors of all lists.
     if len(blocks) < len(objective.blocks):
         counted = sum(block.factors.sum() for block in blocks)
         share = sum(block.factors.sum() for block in objective.blocks) / counted
@@ -232,11 +237,14 @@ def _block_gram(rows: Any, weights: Floats, lists: Lists) -> Floats:
             (np.ones(lists.n_rows), np.arange(lists.n_rows), lists.offsets),
             shape=(lists.n_lists, lists.n_rows),
         )
+        # Z'DZ = X'DX - sum_q s_q s_q' / d_q, with s_q the weighted sum of the rows of
+        # list q and d_q its weight: the features stay sparse.
         sums = (of_list @ weighted).tocsr()
         means = sums.multiply(1.0 / total[:, np.newaxis]).tocsr()
         return (rows.T @ weighted).toarray() - (sums.T @ means).toarray()
     means = _means(rows * weights[:, np.newaxis], total, lists)
     scaled = rows - lists.expand(means)
+    # Roots of the weights on both sides make one symmetric product, which costs half.
     scaled *= np.sqrt(weights)[:, np.newaxis]
     # A Gram matrix that is not finite is found later, and not used to whiten.
     with np.errstate(over="ignore", invalid="ignore"):

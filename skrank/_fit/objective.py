@@ -208,6 +208,8 @@ class LinearObjective(Penalised):
                     self._parts[number], of_block, buffers, coef, extra, row_gradient
                 )
 
+        # Threads take parts in any order, but sums are added in the order of the parts,
+        # so that the bits do not depend on n_jobs.
         helpers = []
         if self._pool is not None:
             helpers = [self._pool.submit(work) for _ in range(self.n_jobs - 1)]
@@ -245,6 +247,8 @@ class LinearObjective(Penalised):
         before: tuple[Any, Any, float] = (None, None, 0.0)
         for block, buffer in zip(self.blocks[part], cycle(buffers)):
             X, X_transposed = block.features(buffer)
+            # One call adds the last block's gradient and takes this block's scores, so
+            # that the thread returns to Python half as often.
             direct = row_gradient is None and is_plain(X)
             if direct:
                 scores = np.empty(len(X))
@@ -273,6 +277,7 @@ class LinearObjective(Penalised):
                 in_coef += factor * X_transposed.dot(slope)
             else:
                 row_gradient[block.start : block.stop] = factor * slope
+        # The gradient of the last block is still to be added.
         gemv.gradient_then_scores(*before, in_coef, None, coef, None)
         return value, gradient
 

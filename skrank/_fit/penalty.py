@@ -52,10 +52,12 @@ def penalty_from(
     trace, total = moments_in(unit)
     n_varying = _n_varying(data)
     exact = n_varying <= WIDEST_EXACT
+    # |Z'Z v|^2 has the mean |Z'Z|_F^2 over random signs v.
     square = float(np.vdot(total, total)) / (1.0 if exact else N_PROBES)
     trace, square = trace / lists.n_rows, square / lists.n_rows**2
     if trace == 0.0 or n_varying == 0:
         return NOTHING_VARIES
+    # (tr C)^2 / |C|_F^2, divided first, since the square of the trace may overflow.
     effective = trace / square * trace
     alpha = float(trace / n_varying * effective / np.count_nonzero(counted))
     with np.errstate(over="ignore", under="ignore"):

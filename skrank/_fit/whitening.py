@@ -83,15 +83,18 @@ class Root:
             return
         diagonal = np.diag(matrix) + alpha
         self.scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        # A unit diagonal makes ROUNDING and FLOOR mean the same for all units.
         scaled = matrix / self.scale
         scaled /= self.scale[:, np.newaxis]
         unit = np.where(diagonal > 0, 1.0, 0.0)
         np.fill_diagonal(scaled, unit + (ROUNDING * n if alpha > 0 else 0.0))
         self.factor, failed = linalg.lapack.dpotrf(scaled)
         if not failed and alpha == 0:
+            # A tiny pivot: the factor exists, but only by rounding.
             failed = np.min(np.diag(self.factor)) ** 2 < FLOOR
         if failed:
             np.fill_diagonal(scaled, unit)
+            # With A = V diag(values) V^T, R^-1 is V diag(values)^(-1/2).
             values, vectors = linalg.eigh(scaled)
             floor = FLOOR if alpha == 0 else ROUNDING * n
             self.vectors = vectors / np.sqrt(np.maximum(values, floor))
@@ -145,6 +148,7 @@ class Whitened:
         curvature = np.maximum(curvature, slope / LONGEST)
         self.coupling = np.zeros(sums.cross.shape)
         if self.n_extra:
+            # B = R^-T C; the diagonal of B^T B is the curvature that weights explain.
             coupling = np.empty_like(sums.cross)
             for k in range(self.n_extra):
                 coupling[:, k] = self.root.slope(sums.cross[:, k])
@@ -155,6 +159,7 @@ class Whitened:
         self.own_units = np.sqrt(curvature)
 
     def move(self, u: Floats) -> Floats:
+        # Solve the block triangle from below: e first, then w = R^-1 (u - B e).
         change = np.zeros(self.n_features + self.n_extra)
         extra = u[self.n_weights :] / self.own_units
         weights = self.root.move(u[: self.n_weights] - self.coupling @ extra)

@@ -311,6 +311,7 @@ def pair_probabilities(
     i, j = first[exact] - start, second[exact] - start
     above, below = begin + i * size + j, begin + j * size + i
     proba[exact] = np.column_stack((wins[above], ties[above], wins[below]))
+    # The first row is the place of the random numbers: parts of other sizes draw alike.
     for chosen in _long_parts(lists, n_samples):
         rows = _ranges(lists.starts[chosen], lists.sizes[chosen])
         part = Lists(lists.sizes[chosen])
@@ -321,10 +322,10 @@ def pair_probabilities(
             count[:, 0] += level[one] < level[other]
             count[:, 1] += level[one] == level[other]
         count[:, 2] = n_samples - count[:, 0] - count[:, 1]
-        here = _ranges(offsets[chosen], n_pairs[chosen])
-        proba[here] = count / n_samples
+        places = _ranges(offsets[chosen], n_pairs[chosen])
+        proba[places] = count / n_samples
         likely = (count + 1) / (n_samples + 2)
-        error[here] = np.sqrt(likely * (1 - likely) / n_samples)
+        error[places] = np.sqrt(likely * (1 - likely) / n_samples)
     return ListPairProba(first, second, proba, error)
 
 

@@ -222,6 +222,14 @@ class ExpectedLevel(ProbaTable, _ExpectedLevel):
     """
 
 
+def _labels_of_pairs(pairs: Any) -> dict[str, NDArray]:
+    """Return the two rows of each pair, by their labels if there are some."""
+    first, second = pairs.first, pairs.second
+    if pairs._index is not None:
+        first, second = pairs._index[first], pairs._index[second]
+    return {"first": first, "second": second}
+
+
 class _ListPairProba(NamedTuple):
     first: Indices
     second: Indices
@@ -256,10 +264,7 @@ class ListPairProba(ProbaTable, _ListPairProba):
 
     def _columns(self) -> dict[str, NDArray]:
         """Return one column a number, and rows by their labels."""
-        first, second = self.first, self.second
-        if self._index is not None:
-            first, second = self._index[first], self._index[second]
-        columns: dict[str, NDArray] = {"first": first, "second": second}
+        columns = _labels_of_pairs(self)
         for number, name in enumerate(("win", "tie", "lose")):
             columns[name] = self.proba[:, number]
         for number, name in enumerate(("win", "tie", "lose")):
@@ -305,10 +310,7 @@ class ListPairIntervals(ProbaTable, _ListPairIntervals):
 
     def _columns(self) -> dict[str, NDArray]:
         """Return one column a number, and rows by their labels."""
-        first, second = self.first, self.second
-        if self._index is not None:
-            first, second = self._index[first], self._index[second]
-        columns: dict[str, NDArray] = {"first": first, "second": second}
+        columns = _labels_of_pairs(self)
         for number, name in enumerate(("win", "tie", "lose")):
             columns[name] = self.proba[:, number]
             columns[f"{name}_low"] = self.low[:, number]

@@ -235,14 +235,18 @@ class Loss(BaseEstimator):
         and d solves :math:`d_i (1 - d_i / \sum_j d_j) = h_i`. That is exact for a
         softmax, for lists of two, and for pairs of equal curvature.
         """
+        # A fixed seed, so that a fit gives the same bits each time.
         random = np.random.default_rng(lists.n_rows)
         extra = np.empty(0) if extra is None else extra
         diagonal = np.zeros(lists.n_rows)
         for _ in range(N_PROBES):
             signs = np.where(random.random(lists.n_rows) < 0.5, 1.0, -1.0)
+            # The mean of v (H v) over independent signs is the diagonal of H, since
+            # v_i v_j has mean 0 for other j.
             product = self.hessian_product(scores, prepared, lists, signs, extra)
             diagonal += signs * product / N_PROBES
         diagonal = np.where(diagonal > 0.0, diagonal, 0.0)
+        # Fixed-point steps d <- h / (1 - d / sum d), kept away from a division by 0.
         weights = diagonal
         for _ in range(N_STEPS):
             total = lists.sum(weights)
