@@ -207,6 +207,7 @@ def _derivatives(
         curvature = np.abs(_diagonal(loss, prepared.labels, listed, lists))
     else:
         curvature = loss.curvature_weights(listed, prepared.labels, lists)
+    # A booster divides by the curvature, so keep it above 0.
     curvature = np.maximum(curvature, SMALLEST_SHARE * max(curvature.mean(), 1e-300))
     return grouping.scatter(np.asarray(gradient)), grouping.scatter(curvature)
 

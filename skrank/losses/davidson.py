@@ -61,6 +61,8 @@ class Davidson(TieLoss):
         """Return values (n_lists,), the gradients in the scores (n_rows,) and in b."""
         b = float(extra[0])
         values, wins, ties, gradient = visit(scores, prepared, self.ratios(b))
+        # A tie costs log f - b. With nu = e^b the derivative of log f in b is nu r / f
+        # for a win, and nu / f for a tie.
         values -= b * prepared.n_tied
         in_b = wins + np.exp(b) * ties - prepared.n_tied
         return values, gradient, in_b[:, np.newaxis]

@@ -220,6 +220,7 @@ class ListMLE(Loss):
         levels = Levels(y, lists)
         starts, offsets = levels.starts, levels.offsets
         if self._row_by_row:
+            # Each row is a level of its own.
             starts, offsets = np.arange(lists.n_rows + 1), lists.offsets
             n_stages = np.minimum(lists.sizes, self.top_k or lists.n_rows)
         else:
@@ -227,6 +228,7 @@ class ListMLE(Loss):
             if self.last_level == "skip" or self.ties == "marginal":
                 n_stages = n_stages - 1
             if self.top_k is not None:
+                # A stage counts if its level begins among the first rows.
                 place = starts[:-1] - np.repeat(lists.starts, levels.n_levels)
                 early = np.add.reduceat(place < self.top_k, offsets[:-1])
                 n_stages = np.minimum(n_stages, early)
@@ -301,6 +303,7 @@ class ListMLE(Loss):
         """
         if self.ties == "marginal":
             return super().curvature_weights(scores, prepared, lists)
+        # The gradient of a row is its probabilities over stages less its picks.
         sums = self.value_and_gradient(scores, prepared, lists)[1].copy()
         picks = np.ones(lists.n_rows) if prepared.weights is None else prepared.weights
         place = np.arange(lists.n_rows) - lists.expand(lists.starts)
@@ -368,6 +371,7 @@ def gain_weights(grades: Floats, graded: NDArray[np.bool_], lists: Lists) -> Flo
 
     Stages of lists that are not ``graded`` weigh 1, those of lists of one level 0.
     """
+    # 2^y - 1 over 2^best, so that no power overflows; the ratio stays the same.
     best = lists.expand(grades[lists.starts])
     gains = np.exp2(grades - best) - np.exp2(-best)
     place = np.arange(1.0, lists.n_rows + 1) - lists.expand(lists.starts)

@@ -68,6 +68,7 @@ class RaoKupper(TieLoss):
         # theta - 1/theta = odds (2 + odds) / theta, also where theta rounds to 1.
         values -= prepared.n_tied * (a + np.log((2.0 + odds) / theta))
         in_log_theta = wins + ties * (odds * (2.0 + odds) / theta)
+        # d log theta / da = odds / theta, since theta = 1 + e^a.
         in_a = in_log_theta * (odds / theta)
         in_a -= prepared.n_tied * ((theta**2 + 1.0) / (theta * (theta + 1.0)))
         return values, gradient, in_a[:, np.newaxis]

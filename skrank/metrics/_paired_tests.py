@@ -108,12 +108,14 @@ def sign_test(differences: Differences, n_resamples: int, rng: Generator) -> flo
     for first in range(0, total, batch):
         size = min(batch, total - first)
         if exact:
+            # The bits of a number are the signs: all numbers are all patterns.
             number = np.arange(first, first + size)
             flipped = (number[:, np.newaxis] >> np.arange(n)) & 1
         else:
             flipped = rng.integers(0, 2, size=(size, n), dtype=np.int8)
         sums = (1.0 - 2.0 * flipped) @ moved
         as_far += int(np.count_nonzero(np.abs(sums) >= least))
+    # The observed signs count as one of the draws, so that p is never 0.
     return as_far / total if exact else (as_far + 1) / (total + 1)
 
 
@@ -137,6 +139,7 @@ def wilcoxon_test(differences: Differences) -> float:
     ranks = np.rint(2 * stats.rankdata(np.abs(moved))).astype(np.intp)
     chances = _chances_of_sums(ranks)
     observed = int(ranks[moved > 0].sum())
+    # Both tails include the observed sum, as a p value does.
     tails = chances[: observed + 1].sum(), chances[observed:].sum()
     return float(min(1.0, 2.0 * min(tails)))
 

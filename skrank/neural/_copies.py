@@ -40,6 +40,7 @@ def by_content(X: Floats, grouping: Grouping) -> tuple[Grouping, Indices | None]
     for column in range(X.shape[1]):
         if not len(tied):
             break
+        # Sort the rows of each run by the next column, and cut runs where it differs.
         values, classes = X[rows[tied], column], first[tied]
         order = np.lexsort((values, classes))
         rows[tied], values = rows[tied][order], values[order]

@@ -46,6 +46,8 @@ class Shrinkage:
         n_features = X.shape[1]
         n_lists, weight, first, second, noise = np.zeros((5, n_features))
         for log_squares, column, degrees in _variances(X, grouping):
+            # Chance gives log(Q / d) the mean psi(d / 2) - log(d / 2), which is
+            # subtracted here, and the variance psi'(d / 2), which is summed as noise.
             z = log_squares - np.log(degrees)
             z += np.log(degrees / 2.0) - polygamma(0, degrees / 2.0)
             n_lists += np.bincount(column, minlength=n_features)
@@ -63,6 +65,7 @@ class Shrinkage:
             deviation = np.where(weight > 0, np.exp(centre / 2.0), 0.0)
         if strength is not None:
             return cls(deviation, np.full(n_features, float(strength)))
+        # What the spread of z exceeds that of chance by is psi'(k / 2).
         excess = (second / divisor - centre**2) - noise / divisor
         excess[n_lists < FEWEST] = 0.0
         return cls(deviation, _degrees_of(excess))
@@ -113,6 +116,7 @@ def _degrees_of(excess: Floats) -> Floats:
     """
     least = float(polygamma(1, MOST / 2.0))
     target = np.clip(excess, least, 1e6)
+    # The start is above the root, and Newton's steps fall to it.
     half = 0.5 + 1.0 / target
     for _ in range(50):
         slope = polygamma(1, half)
