@@ -1,4 +1,4 @@
-"""Which solver minimises an objective whose loss is smooth."""
+"""Choose the solver for an objective whose loss is smooth."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def minimize_smooth(
 ) -> Solution:
     """Minimise by L-BFGS, or with kinks or bounds by proximal Newton steps.
 
-    Very many features: on working sets where most will have no weight, else by
-    L-BFGS-B. ``settings`` are those of :func:`~skrank._fit.lbfgs.minimize_lbfgs`.
+    With very many features: on working sets if a penalty leaves most weights at 0, else
+    by L-BFGS-B. ``settings`` are those of :func:`~skrank._fit.lbfgs.minimize_lbfgs`.
     """
     if objective.is_smooth:
         return minimize_lbfgs(objective, start, **settings)

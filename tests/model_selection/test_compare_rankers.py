@@ -535,6 +535,7 @@ def test_what_the_documentation_shows_runs(capsys):
     out = capsys.readouterr().out
     shown = re.search(r"```text\n(.*?)```", text, flags=re.DOTALL)[1].splitlines()
     rows = [line[: line.index("  ")] for line in shown[2:]]
-    assert [line for row in rows for line in out.splitlines() if line.startswith(row)]
+    for row in rows:
+        assert any(line.startswith(row) for line in out.splitlines()), row
     assert "p_holm" in out
     assert "[ 10  40 160] [0." in out
