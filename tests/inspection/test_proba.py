@@ -251,6 +251,23 @@ def test_pairs_of_partitions_have_the_delta_method_of_enumerated_partitions(rank
     np.testing.assert_allclose(moved.proba, expected.proba, rtol=1e-10)
 
 
+def test_what_is_certain_has_an_interval_of_no_width(fit):
+    ranker, summary = fit
+    rows = np.zeros((4, 3))
+    rows[3, 0] = -2000.0  # of the best feature
+    for k in (1, 2, 3):
+        result = top_k_intervals(ranker, summary, rows, np.zeros(4), k)
+        assert [result.low[3], result.probability[3], result.high[3]] == [0, 0, 0]
+        assert result.standard_error[3] == 0
+    X, y, groups = races()
+    model = DavidsonLuceRanker(**EXACT).fit(X, y, groups)  # no ties
+    summary = model.summary(X, y, groups)
+    pairs = pairwise_intervals(model, summary, X[:4], groups=groups[:4])
+    assert not pairs.proba[:, 1].any()
+    assert not pairs.high[:, 1].any()
+    assert (pairs.low[:, 0] < pairs.proba[:, 0]).all()
+
+
 def test_a_parameter_of_ties_at_its_limit_is_taken_as_known():
     X, y, groups = races(n_lists=100)
     ranker = DavidsonRanker(**EXACT)
