@@ -40,14 +40,14 @@ cdef inline double plain_strip(
             f = 1.0 + r
             factors[j] = f
             slopes[j] = r / f
-    else:
+    else:  # l = 1
         for j in range(n):
             r = inverse * e[j]
-            f = 1.0 + r * (k + l * r)
+            f = 1.0 + r * (k + r)
             factors[j] = f
-            r = r / f
-            parts[j] = k * r
-            slopes[j] = r * (k + 2.0 * l * inverse * e[j])
+            y = r / f
+            parts[j] = k * y
+            slopes[j] = y * (k + r + r)
     if totals != NULL:
         for j in range(n):
             totals[j] += weight * slopes[j]
