@@ -60,6 +60,16 @@ def test_a_root_of_a_regular_matrix_is_exact(alpha):
     np.testing.assert_allclose(root.slope(gradient), inverse.T @ gradient, rtol=1e-9)
 
 
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_a_root_of_few_features_is_one_matrix_in_both_directions(n):
+    A = np.random.default_rng(1).standard_normal((9, n)) * 7.0
+    root = Root(A.T @ A, 0.0)
+    u, gradient = np.arange(1.0, n + 1), np.arange(3.0, n + 3)
+    step = root.move(u)
+    assert step @ (A.T @ A) @ step == pytest.approx(u @ u, rel=1e-12)
+    assert root.slope(gradient) @ u == pytest.approx(gradient @ step, rel=1e-12)
+
+
 def test_a_deficient_matrix_without_a_penalty_has_a_root_too():
     A = np.random.default_rng(0).standard_normal((9, 3))
     A = np.c_[A, A[:, 0] - 2 * A[:, 1]]
