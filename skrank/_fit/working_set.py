@@ -12,7 +12,7 @@ from skrank._data.lists import Floats, Indices
 from skrank._fit.gram import Gram
 from skrank._fit.objective import LinearObjective
 from skrank._fit.proximal import minimize_proximal
-from skrank._fit.search import EVALUATIONS_AN_ITERATION, Point, not_finite
+from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS, Point, not_finite
 from skrank._fit.solution import Solution
 from skrank._fit.split import minimize_split
 
@@ -55,7 +55,7 @@ def minimize_on_working_sets(
         "verbose": verbose,
     }
     for _ in range(MOST_SETS):
-        n_left = int(max_iter) - sets.n_iter
+        n_left, before = int(max_iter) - sets.n_iter, sets.at.value
         chosen = sets.choose(tol)
         if sets.residual() <= tol or len(chosen) > LARGEST or n_left < 1:
             break
@@ -70,6 +70,9 @@ def minimize_on_working_sets(
             break
         if enough is not None and enough(sets.subgradient_point(), sets.gap):
             break
+        fall, whole = before - sets.at.value, sets.highest - sets.at.value
+        if ftol > LAST_DIGITS and fall <= ftol * whole:
+            return sets.solution()
     objective.shared["last"] = sets.smooth_point(), objective.ridge
     first = sets.solution()
     if first.problem is not None or sets.residual() <= tol or enough is not None:

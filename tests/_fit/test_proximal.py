@@ -350,3 +350,20 @@ def test_features_of_small_scale_are_fitted_beside_large_ones(
     nearer = minimize_proximal(objective, found.parameters, **EXACT)
     decrease = found.value_at_zero - found.value
     assert found.value - nearer.value <= 1e-9 * decrease
+
+
+def test_a_small_feature_moves_though_a_large_one_is_at_its_best():
+    X, y, groups = drawn_data(raw=False)
+    scale = np.append(1e8, np.ones(39))
+    base = LinearObjective(fit_data(X * scale, y, groups), RankNet(), alpha=0.0)
+    fixed = np.where(scale > 1, np.inf, 0.0)
+    base.bounds = -fixed, fixed
+    alone = minimize_proximal(base, base.start, **SETTINGS)
+    assert np.count_nonzero(alone.parameters) == 1
+    whole = base.with_penalty(1e-3, {})
+    whole.l1_ratio, whole.bounds = 0.5, None
+    steepest = np.max(np.abs(whole(whole.start)[1]))
+    assert residual(whole, alone.parameters) <= 1e-6 * steepest  # which tells nothing
+    found = minimize_proximal(whole, alone.parameters, **SETTINGS)
+    assert np.count_nonzero(found.parameters) > 10
+    assert found.value < alone.value - 1e-3

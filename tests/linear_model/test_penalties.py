@@ -204,6 +204,58 @@ def test_threads_change_no_bit(settings, X_kind):
     np.testing.assert_array_equal(one.coef_, three.coef_)
 
 
+@pytest.fixture(scope="module")
+def wide():
+    """Return 1,500 sparse columns, of which two tell the order."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((3000, 1500), density=0.02, random_state=rng).tolil()
+    X[:, :2] = rng.normal(size=(3000, 2))
+    y = np.digitize((X[:, [0]] - X[:, [1]]).toarray()[:, 0], [-1, 0, 1])
+    return sparse.csr_array(X), y, np.repeat(np.arange(300), 10)
+
+
+def test_wide_data_are_fitted_by_sets_of_columns_with_the_same_bits(wide):
+    settings = {"alpha": 0.05, "l1_ratio": 0.9, "bounds": {0: (None, 0.4)}}
+    one, three = (
+        ListNetRanker(n_jobs=n_jobs, **settings).fit(*wide) for n_jobs in (1, 3)
+    )
+    np.testing.assert_array_equal(one.coef_, three.coef_)
+    assert one.coef_[0] == 0.4
+    assert one.coef_[1] < -0.3
+    assert one.n_features_active_ < 100
+    X, y, groups = wide
+    columns = np.append(np.flatnonzero(one.coef_), np.arange(500, 600))
+    narrow = ListNetRanker(**settings).fit(X[:, columns], y, groups)
+    np.testing.assert_allclose(narrow.coef_, one.coef_[columns], atol=1e-6)
+    assert narrow.objective_ == pytest.approx(one.objective_, rel=1e-9)
+
+
+def test_ftol_and_max_iter_end_fits_of_wide_data(wide):
+    settings = {"alpha": 0.01, "l1_ratio": 0.9}
+    whole = RankNetRanker(**settings).fit(*wide)
+    early = RankNetRanker(ftol=0.1, **settings).fit(*wide)
+    assert early.n_iter_ < whole.n_iter_
+    assert early.objective_ > whole.objective_
+    with pytest.warns(ConvergenceWarning, match="stopped before it converged"):
+        RankNetRanker(max_iter=2, **settings).fit(*wide)
+
+
+@pytest.mark.parametrize("settings", [{"positive": True}, {"bounds": (-0.5, 0.2)}])
+def test_an_offset_moves_the_bounds(data, settings):
+    X, y, groups = data
+    known = np.linspace(-0.1, 0.2, 12)
+    low, high = (0.0, np.inf) if "positive" in settings else settings["bounds"]
+    fit = RankNetRanker(alpha=0.0, **settings)
+    fit.fit(X, y, groups, offset=X @ known)
+    moved = RankNetRanker(alpha=0.0, bounds=(low + known, high + known))
+    moved.fit(X, y, groups)
+    varied = slice(0, 11)
+    np.testing.assert_allclose(
+        fit.coef_[varied] + known[varied], moved.coef_[varied], atol=1e-5
+    )
+    np.testing.assert_array_equal(fit.at_bounds_, moved.at_bounds_)
+
+
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_a_warm_start_goes_on_from_the_last_fit(data, settings):
     fit = DavidsonRanker(warm_start=True, **settings).fit(*data)

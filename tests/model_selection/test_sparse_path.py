@@ -40,12 +40,15 @@ def data():
 @pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: ranker.__name__)
 @pytest.mark.parametrize("settings", [{}, {"positive": True}], ids=str)
 def test_a_path_begins_where_the_first_weight_leaves_0(data, ranker, settings):
-    search = RankerCV(ranker(l1_ratio=0.8, **settings), alphas=4, cv=3).fit(*data)
+    # Uneven weights, so that parameters of ties do not start at their best.
+    options = {"sample_weight": np.where(data[2] % 4 == 0, 9.0, 0.5)}
+    search = RankerCV(ranker(l1_ratio=0.8, **settings), alphas=4, cv=3)
+    search.fit(*data, **options)
     largest, ratio = search.alphas_[0], search.alphas_[-1] / search.alphas_[0]
     assert ratio == pytest.approx(1e-3)
     np.testing.assert_allclose(np.diff(np.log10(search.alphas_)), -1.0)
     for alpha, any_weight in ((largest * (1 + 1e-6), False), (0.99 * largest, True)):
-        fit = ranker(alpha=alpha, l1_ratio=0.8, **settings).fit(*data)
+        fit = ranker(alpha=alpha, l1_ratio=0.8, **settings).fit(*data, **options)
         assert (fit.n_features_active_ > 0) == any_weight
 
 
