@@ -1,14 +1,15 @@
 """Try settings of the neural rankers on validation parts, beside a linear ranker.
 
-    python benchmarks/neural_defaults.py DATA --cells CELLS.jsonl --variants mlp star
+    python benchmarks/neural_defaults.py DATA --cells CELLS.jsonl
     python benchmarks/neural_defaults.py DATA --cells CELLS.jsonl --table
 
 DATA is a folder with ``mq2008/S1.txt.gz`` to ``S5``, ``lightgbm_lambdarank``,
 ``trec_news_2018`` and ``mslr_web10k_fold1_train5k``, as LETOR text. Only parts meant
 for training and validation are read: MQ2008 trains on three parts of each of its five
 folds and is measured on the fourth; the others are cut into five folds of whole lists.
-Each variant and data set is one cell, appended to CELLS as it ends, so that a run can
-be stopped and goes on where it was. The table is in benchmarks/results.
+Each run of a variant on a data set is one cell, appended to CELLS as it ends, so that a
+run can be stopped and goes on where it was. Where a variant was run with several seeds,
+their mean counts for each list. The table is in benchmarks/results.
 """
 
 import argparse
@@ -228,8 +229,8 @@ def mean_ndcg(runs, labels=None):
     return np.mean([[table[k] for k in labels] for table in tables], axis=0), labels
 
 
-def print_table(cells, baseline="linear"):
-    """Print mean NDCG@10, and the paired difference to the linear ranker +- error."""
+def print_table(cells, baseline):
+    """Print mean NDCG@10, and the paired difference to one variant +- its error."""
     names = list(dict.fromkeys(data for _, data in cells))
     print("| variant | runs | " + " | ".join(names) + " | worst z | seconds a run |")
     print("| --- " * (len(names) + 4) + "|")
@@ -249,7 +250,8 @@ def print_table(cells, baseline="linear"):
                 gain = values - mean_ndcg(base, labels)[0]
                 error = gain.std(ddof=1) / np.sqrt(len(gain))
                 text += f", {gain.mean():+.4f} +- {error:.4f}"
-                worst = min(worst, gain.mean() / error)
+                if error > 0:  # else the settings came to the same
+                    worst = min(worst, gain.mean() / error)
             row.append(text)
         shown = "" if np.isinf(worst) else f"{worst:+.1f}"
         n_runs = "-".join(map(str, sorted({min(counts), max(counts)})))
@@ -266,6 +268,7 @@ def main():
     parser.add_argument("--sets", nargs="*", default=None, help="names of data sets")
     parser.add_argument("--runs", type=int, help="seeds; default 1, of FINALISTS 3")
     parser.add_argument("--table", action="store_true", help="run nothing")
+    parser.add_argument("--baseline", default="linear", help="of the differences")
     options = parser.parse_args()
     cells = read_cells(options.cells)
     sets = {} if options.table else data_sets(options.data)
@@ -279,7 +282,7 @@ def main():
             with options.cells.open("a") as out:
                 out.write(json.dumps(cell) + "\n")
             print(f"{variant}: {name}, {cell['seconds']:.0f} s", file=sys.stderr)
-    print_table(read_cells(options.cells))
+    print_table(read_cells(options.cells), options.baseline)
 
 
 if __name__ == "__main__":

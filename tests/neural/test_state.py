@@ -36,16 +36,24 @@ def data():
 
 
 @BOTH
-@pytest.mark.parametrize("fault", ["groups", "labels", "weights", "loss", "interrupt"])
+@pytest.mark.parametrize(
+    ("fault", "error", "message"),
+    [
+        ("groups", ValueError, "groups has 76 entries for 77 rows"),
+        ("labels", ValueError, "y contains NaN"),
+        ("weights", ValueError, "sample_weight must be constant"),
+        ("loss", ValueError, "Lower learning_rate"),
+        ("interrupt", KeyboardInterrupt, "by the user"),
+    ],
+)
 def test_a_refit_that_fails_leaves_the_ranker_as_it_was(
-    data, ranker, fault, monkeypatch
+    data, ranker, fault, error, message, monkeypatch
 ):
     X, y, groups = data
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = ranker(**QUICK).fit(frame, y, groups)
     scores, before = model.predict(frame, groups), copy.copy(vars(model))
     changed = {"X": 1000.0 * frame[list("dcba")], "y": y, "groups": groups}
-    error = ValueError
     if fault == "groups":
         changed["groups"] = groups[:-1]
     elif fault == "labels":
@@ -56,13 +64,12 @@ def test_a_refit_that_fails_leaves_the_ranker_as_it_was(
         model.set_params(learning_rate=1e30, weight_decay=0.0)
         before.update(learning_rate=1e30, weight_decay=0.0)
     else:
-        error = KeyboardInterrupt
 
         def stop(*arguments):
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt("by the user")
 
         monkeypatch.setattr(Trainer, "_train_epoch", stop)
-    with pytest.raises(error):
+    with pytest.raises(error, match=message):
         model.fit(**changed)
     assert vars(model) == before
     np.testing.assert_array_equal(model.predict(frame, groups), scores)
