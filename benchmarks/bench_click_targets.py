@@ -28,7 +28,7 @@ RANKERS = {
     "STARanker": STARanker(),
     "+PBM": STARanker(target=PositionBased()),
     "+UBM": STARanker(target=UserBrowsing()),
-    "MLPRanker (ListMLE)": MLPRanker(ListMLE()),
+    "MLPRanker (ListMLE)": MLPRanker(ListMLE(), dropout=0.0),  # as STARanker
 }
 
 

@@ -18,7 +18,10 @@ from skrank.neural._batches import drawn_batches
 from skrank.neural._fitting import lists_in_a_step
 
 N_ROWS = 8000  # of the tables of growth
-ONE_NETWORK = {"n_networks": 1, "early_stopping": False, "random_state": 0}
+ONE_NETWORK = {
+    **{"n_networks": 1, "early_stopping": False},
+    **{"dropout": 0.0, "random_state": 0},
+}
 
 
 class HandWritten(nn.Module):

@@ -53,8 +53,9 @@ class MLPRanker(NeuralRanker):
         Number of entries of the vectors inside the network. Of a tuple such as
         (64, 32) the first is that of h, the others those of hidden layers of the
         scorer; 64 is short for (64, 64).
-    dropout : float, default=0.0
-        Share of the entries of a candidate's vector that are left out in training.
+    dropout : float, default=0.5
+        Share of the entries of a candidate's vector h that are left out in training. A
+        ``scorer`` of your own has none but its own.
     learning_rate : float, default=0.001
         Step size of Adam.
     weight_decay : float, default=0.0001
@@ -143,7 +144,7 @@ class MLPRanker(NeuralRanker):
         set_encoder="attention",
         history_encoder="lstm",
         hidden_size=64,
-        dropout=0.0,
+        dropout=0.5,
         learning_rate=1e-3,
         weight_decay=1e-4,
         batch_size="auto",

@@ -15,7 +15,7 @@ from skrank.neural import ListData, MLPRanker, STARanker, _trainer  # noqa: E402
 from skrank.neural import _device as device_module  # noqa: E402
 from skrank.neural._batches import bounded_parts  # noqa: E402
 
-ONE_NETWORK = {"n_networks": 1, "early_stopping": False}
+ONE_NETWORK = {"n_networks": 1, "early_stopping": False, "dropout": 0.0}
 QUICK = {**ONE_NETWORK, "max_epochs": 3, "hidden_size": 8, "random_state": 0}
 BOTH = pytest.mark.parametrize("ranker", [STARanker, MLPRanker])
 

@@ -26,7 +26,10 @@ LOSSES = [
     and name != "Loss"
 ]
 ONE_NETWORK = {"n_networks": 1, "early_stopping": False}
-QUICK = {**ONE_NETWORK, "max_epochs": 15, "hidden_size": 16, "random_state": 0}
+QUICK = {
+    **{**ONE_NETWORK, "max_epochs": 15, "hidden_size": 16},
+    **{"dropout": 0.0, "random_state": 0},
+}
 FAST = {**QUICK, "learning_rate": 0.02, "batch_size": 32}
 
 

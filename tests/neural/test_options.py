@@ -14,7 +14,7 @@ from skrank.neural import ListData, MLPRanker, STARanker  # noqa: E402
 from skrank.neural._callbacks import HAS_CALLBACKS  # noqa: E402
 from skrank.neural._fitting import lists_in_a_step  # noqa: E402
 
-ONE_NETWORK = {"n_networks": 1, "early_stopping": False}
+ONE_NETWORK = {"n_networks": 1, "early_stopping": False, "dropout": 0.0}
 QUICK = {**ONE_NETWORK, "max_epochs": 4, "hidden_size": 8, "random_state": 0}
 BOTH = pytest.mark.parametrize("ranker", [STARanker, MLPRanker])
 needs_callbacks = pytest.mark.skipif(
