@@ -250,7 +250,12 @@ def _recession(
         if whole.bounds is not None:
             # Between bounds it may fall for ever only along what meets none.
             inside = [whole.unbounded(way * far) for way in WAYS]
-            inside = [one for one in inside if score_range(whole, one[:p]) > 0]
+            left = [score_range(whole, one[:p]) for one in inside]
+            inside = [
+                one * (FAR / reach)  # what is left may be short
+                for one, reach in zip(inside, left, strict=True)
+                if reach > 0
+            ]
             within = [_slope_far_out(objective, parameters, one) for one in inside]
             if within and min(within) < RECEDES * max(slopes):
                 return inside[int(np.argmin(within))]
