@@ -501,3 +501,11 @@ def test_a_sparse_column_that_varies_little_is_no_constant():
     np.testing.assert_array_equal(sparse_too.pairs_, dense.pairs_)
     assert (dense.pairs_ == 0).any()
     np.testing.assert_allclose(sparse_too.scale_[0], X[:, 0].std(), rtol=1e-4)
+
+
+def test_a_product_that_deviates_by_a_billionth_of_its_mean_is_no_constant():
+    z = np.random.default_rng(9).normal(size=60)
+    X = np.column_stack((1.0 + 1e-9 * z, np.ones(60) - 1e-9 * z[::-1]))
+    fitted = SecondOrderFeatures(0.9, center=False, include_squares=True).fit(X, z)
+    assert fitted.pairs_.tolist() == [[0, 0]]
+    np.testing.assert_allclose(fitted.correlations_, [1.0], atol=1e-6)
