@@ -18,6 +18,8 @@ from skrank._data.lists import Floats, Indices, Lists
 from skrank._data.weights import split_weights
 from skrank._fit.blocks import is_memory_mapped, linear_scores
 
+LARGEST_OFFSET = 2.0**26  # half of the 52 binary digits are left for sums with it
+
 
 @dataclass(frozen=True, slots=True)
 class FitData:
@@ -182,7 +184,11 @@ def refuse_missing_offset(ranker: Any, offset: Any, method: str) -> None:
 
 
 def known_scores(offset: Any, n_rows: int) -> Floats | None:
-    """Return a checked offset in row order, or None."""
+    """Return a checked offset in row order, or None.
+
+    Beside an offset above ``LARGEST_OFFSET`` sums keep less than half of the digits of
+    what the features tell; beside 1e17 they keep none, and a fit would learn rounding.
+    """
     if offset is None:
         return None
     column = finite_column(offset, "offset")
@@ -190,6 +196,15 @@ def known_scores(offset: Any, n_rows: int) -> Floats | None:
         raise ValueError(
             f"offset has {len(column)} entries for {n_rows} rows; it needs the known "
             "part of the score of each row."
+        )
+    largest = int(np.argmax(np.abs(column)))
+    if abs(column[largest]) > LARGEST_OFFSET:
+        raise ValueError(
+            f"offset must be between -{LARGEST_OFFSET:.3g} and {LARGEST_OFFSET:.3g}, "
+            f"got {column[largest]:.3g} in row {largest}: beside it X @ coef_ loses "
+            "most digits. Subtract from offset what all rows of a list share, which "
+            "changes no ranking; leave out rows that are certain to be first or last; "
+            "count labels such as prices, and their offset, in a larger unit."
         )
     return column
 

@@ -155,7 +155,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             masked entries; if ``y`` holds strings or integers beyond 2**53;
             if ``sample_weight`` varies inside a list and the loss takes no such
             weights; if ``bounds`` are no numbers, name unknown columns or leave no
-            room.
+            room; if ``offset`` has another length or is beyond 2**26 (6.7e7).
 
         Warns
         -----

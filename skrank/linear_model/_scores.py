@@ -47,7 +47,8 @@ class LinearScores(RankerMixin):
             If :meth:`fit` has not run.
         ValueError
             If ``X`` has another number or other names of features than in ``fit``, or
-            holds NaN, infinity or masked entries; if ``offset`` has another length.
+            holds NaN, infinity or masked entries; if ``offset`` has another length or
+            is beyond 2**26 (6.7e7).
         """
         X = check_features(self, X)
         known = known_scores(offset, X.shape[0])

@@ -19,7 +19,7 @@ from skrank import (
     RankSVMRanker,
 )
 from skrank._data.grouping import group_rows
-from skrank._fit.data import FitData
+from skrank._fit.data import LARGEST_OFFSET, FitData
 from skrank._fit.objective import LinearObjective
 from skrank.metrics import make_ranking_scorer, ndcg_score
 from skrank.model_selection import QueryKFold, RankerCV
@@ -411,3 +411,33 @@ def test_it_is_a_column_whose_bounds_are_one_and_one(ranker, lists, offset, l1_r
     np.testing.assert_allclose(fitted.coef_, held.coef_[:5], rtol=0, atol=1e-5)
     penalty = 0.02 * (l1_ratio + 0.5 * (1 - l1_ratio))
     assert fitted.objective_ == pytest.approx(held.objective_ - penalty, rel=1e-7)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_offsets_beside_which_scores_lose_their_digits_are_refused(lists, offset, sign):
+    X, y, groups = lists
+    fitted = ListMLERanker().fit(X, y, groups, offset=offset)
+    message = "offset must be between .* in row 7: .* Subtract from offset"
+    for size in (np.nextafter(LARGEST_OFFSET, np.inf), 1e10, 1e300):
+        large = offset.copy()
+        large[7] = sign * size
+        for call in (
+            lambda known: RankNetRanker().fit(X, y, groups, offset=known),
+            lambda known: fitted.predict(X, known),
+            lambda known: fitted.log_likelihood(X, y, groups, offset=known),
+        ):
+            with pytest.raises(ValueError, match=message):
+                call(large)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_beside_the_largest_offset_half_of_the_digits_are_left(lists, sign):
+    X, y, groups = lists
+    plain = RankNetRanker().fit(X, y, groups)
+    shared = np.full(len(y), sign * LARGEST_OFFSET)  # changes nothing but rounding
+    moved = RankNetRanker().fit(X, y, groups, offset=shared)
+    # Scores are rounded to half of the spacing; the fit of each is within tol.
+    half = 0.5 * np.spacing(LARGEST_OFFSET)
+    np.testing.assert_allclose(moved.coef_, plain.coef_, rtol=0, atol=1e-5)
+    scores = moved.predict(X, shared) - shared
+    np.testing.assert_allclose(scores, moved.predict(X), rtol=0, atol=half)
