@@ -26,6 +26,9 @@ from skrank._kernels.descent import descend
 # Least share of the curvature along a step that one step may take away: values far
 # from a quadratic would leave next to none.
 LEAST_KEPT = 0.02
+# Share of its terms that the curvature along a step keeps where they cancel, from which
+# it may be divided by.
+LEAST_EXPECTED = 1e-4
 SWEEPS, ROUNDS = 10, 200  # of coordinates, before the face they found is solved exactly
 MOST_STALLED = 20  # rounds in a row, as where rounding is all that is left
 NOTHING_FALLS = 1e-24  # share of the largest fall, in the square of a step
@@ -87,13 +90,21 @@ class Quadratic:
         change = change - self.ridge * step
         product = self.matrix @ step
         expected, observed = float(step @ product), float(step @ change)
-        if not (expected > 0.0 and np.isfinite(observed)):
+        if not np.isfinite(expected + observed):
             return
+        expected = max(expected, 0.0)
         if observed < LEAST_KEPT * expected:
             share = (1.0 - LEAST_KEPT) * expected / (expected - observed)
             change = share * change + (1.0 - share) * product
             observed = float(step @ change)
         if not observed > 0.0:
+            return
+        size = np.abs(step)
+        if expected <= LEAST_EXPECTED * float(size @ (np.abs(self.matrix) @ size)):
+            # To divide by it magnifies rounding, update after update, until the matrix
+            # bends down: only add what curvature is missing.
+            share = max(1.0 - expected / observed, 0.0)
+            self.matrix += share * np.outer(change, change) / observed
             return
         self.matrix += np.outer(change, change) / observed
         self.matrix -= np.outer(product, product) / expected

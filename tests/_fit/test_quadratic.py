@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
+from skrank import RankSVMRanker
 from skrank._fit.composite import Terms
 from skrank._fit.quadratic import LEAST_KEPT, Quadratic
 
@@ -75,3 +76,13 @@ def test_what_is_not_convex_leaves_a_little_curvature():
     model.learn(np.zeros(2), np.zeros(2))
     model.learn(np.ones(2), np.array([np.nan, 0.0]))
     np.testing.assert_array_equal(model.matrix, before)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_fits_of_more_features_than_rows_with_weights_at_zero_converge(seed):
+    """Warnings are errors: of convergence, and of overflow in a matrix bent down."""
+    rng = np.random.default_rng(seed)
+    X, groups = rng.normal(size=(30, 60)), np.repeat(np.arange(6), 5)
+    y = np.round(X @ rng.normal(size=60) + rng.normal(size=30))
+    ranker = RankSVMRanker(alpha=1e-3, l1_ratio=0.9).fit(X, y, groups)
+    assert 0 < ranker.n_features_active_ < 60
