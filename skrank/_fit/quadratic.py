@@ -177,7 +177,10 @@ def _solve_face(matrix: Floats, slope: Floats, z: Floats, terms: Terms) -> bool 
     if not len(at):
         return None
     face = matrix[np.ix_(at, at)]
-    unit = 1.0 / np.sqrt(np.diag(face))
+    diagonal = np.diag(face)
+    if not np.all(diagonal > 0.0):  # no minimum along it: sweeps leave it, too
+        return None
+    unit = 1.0 / np.sqrt(diagonal)
     factor, failed = linalg.lapack.dpotrf(face * unit * unit[:, np.newaxis])
     if failed:
         return None
@@ -188,7 +191,7 @@ def _solve_face(matrix: Floats, slope: Floats, z: Floats, terms: Terms) -> bool 
         return None
     wall = np.where(step > 0, terms.high[at], terms.low[at])
     inner = np.where(step > 0, np.minimum(wall, 0.0), np.maximum(wall, 0.0))
-    kinked = (terms.l1[at] > 0) & (z[at] * step < 0)
+    kinked = (terms.l1[at] > 0) & (np.sign(z[at]) * np.sign(step) < 0)
     wall = np.where(kinked, inner, wall)
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = np.where(step != 0.0, (wall - z[at]) / step, np.inf)

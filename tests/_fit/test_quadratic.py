@@ -86,3 +86,25 @@ def test_fits_of_more_features_than_rows_with_weights_at_zero_converge(seed):
     y = np.round(X @ rng.normal(size=60) + rng.normal(size=30))
     ranker = RankSVMRanker(alpha=1e-3, l1_ratio=0.9).fit(X, y, groups)
     assert 0 < ranker.n_features_active_ < 60
+
+
+def test_a_face_that_bends_down_is_left_to_sweeps():
+    matrix = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, -1e-3]])
+    infinite = np.full(3, np.inf)
+    terms = Terms(np.zeros(3), -infinite, infinite)
+    gradient = np.array([4.0, -1.0, 1.0])
+    found = Quadratic(matrix, np.zeros(3)).least(np.zeros(3), gradient, terms)
+    expected = -np.linalg.solve(matrix[:2, :2], gradient[:2])
+    np.testing.assert_allclose(found[:2], expected, rtol=1e-10)
+    assert found[2] == 0.0
+
+
+def test_a_step_to_the_other_side_of_0_may_be_as_long_as_floats_allow():
+    """The product of weight and step is 1e440, beyond the largest float."""
+    curvature = np.array([[2.0, 1.0], [1.0, 2.0]]) * 1e-220
+    model = Quadratic(curvature.copy(), np.zeros(2))
+    infinite = np.full(2, np.inf)
+    point, gradient = np.array([1e220, -1e220]), np.array([3.0, 0.0])
+    found = model.least(point, gradient, Terms(np.zeros(2), -infinite, infinite))
+    expected = point - np.linalg.solve(curvature * 1e220, gradient) * 1e220
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * 1e220)
