@@ -109,6 +109,8 @@ class FusionRanker(RankerMixin, _BaseComposition):
     ----------
     .. [1] G. V. Cormack, C. L. A. Clarke, S. Buettcher, "Reciprocal rank fusion
        outperforms Condorcet and individual rank learning methods", SIGIR 2009.
+    .. [2] R. Caruana, A. Niculescu-Mizil, G. Crew, A. Ksikes, "Ensemble selection
+       from libraries of models", ICML 2004.
 
     Examples
     --------
