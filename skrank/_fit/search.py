@@ -58,8 +58,7 @@ class Point(NamedTuple):
 class Search:
     """One minimisation: its current point, its cost, and why it ended.
 
-    ``reason`` is None while it runs; then "converged", "enough", "ftol", "limit" or,
-    where the line search ends without a lower value, "stuck".
+    ``reason`` is None while it runs, and "stuck" if no step lowers the objective.
     """
 
     def __init__(
@@ -131,8 +130,7 @@ class Search:
         """Run L-BFGS, and renew the coordinates where that pays."""
         self.has_moved = True
         self.passes = passes_of_gram(self.objective)
-        if sums is None:
-            sums = self.objective.shared.get("sums")
+        sums = sums or self.objective.shared.get("sums")
         if sums is not None:
             self.whiten(sums)
         elif self.passes <= MOST_PASSES:
@@ -142,15 +140,19 @@ class Search:
             self.patience = max(self.passes, PATIENCE)
         if self.is_done():
             self.reason = "converged"
+        met_tol = False
         while self.reason is None:
             self.run(self.down_by_value)
             if self.reason == "whiten":
                 self.reason = None
                 self.whiten()
             elif self.reason == "converged" and self.whiten_inside_parts():
+                met_tol = True
                 self.reason = "converged" if self.is_done() else None
         if self.reason == "stuck" and self.ftol <= LAST_DIGITS:
             self.go_on_by_gradients()
+        # Nothing is left inside parts if tol was met before they were told apart.
+        self.reason = "converged" if self.reason == "stuck" and met_tol else self.reason
 
     def whiten(self, sums: Gram | None = None) -> None:
         """Make coordinates from the curvature at this point, or from known sums."""
@@ -304,8 +306,8 @@ class Search:
             return True
         with np.errstate(divide="ignore"):
             ratio = self.share_left() / self.tol if self.tol else np.inf
-            decades = 2.0 * np.log10(ratio)
-        return bool(decades >= DECADES + self.passes / PASSES_A_DECADE)
+            least = DECADES + self.passes / PASSES_A_DECADE
+            return bool(2.0 * np.log10(ratio) >= least)
 
     def decrease(self) -> float:
         """Return the decrease of the objective since zero weights."""
