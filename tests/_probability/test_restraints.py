@@ -2,7 +2,6 @@
 
 import warnings
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -135,6 +134,7 @@ def test_bounds_that_hold_nothing_and_a_share_of_no_penalty_change_nothing(data)
 
 
 def test_coefficients_without_errors_are_drawn(data):
+    mpl = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
     with mpl.rc_context({"backend": "agg"}):
         model = ListMLERanker(**LASSO).fit(*data)
         with pytest.warns(UserWarning, match="No standard errors"):
