@@ -62,8 +62,8 @@ PROBLEMS = [
 ]
 MOST_EVALUATIONS, MOST_GRAMS = 43, 6
 # The arithmetic potential is not convex: where a row stands for its level changes on
-# the way, which no matrix made before tells.
-MOST_NOT_CONVEX = 250
+# the way, which no matrix made before tells. No number is promised; 274 was seen.
+MOST_NOT_CONVEX = 400
 
 
 def fit_data(X, y, groups):

@@ -76,6 +76,8 @@ def test_bounds_by_name_number_and_array_are_the_same(data):
     ).fit(frame, y, groups)
     assert by_array.coef_[0] == 0.1
     np.testing.assert_array_equal(by_number.coef_, by_array.coef_)
+    # From the same frame, whose columns may lie otherwise in memory than X.
+    by_array.fit(frame, y, groups)
     np.testing.assert_array_equal(by_name.coef_, by_array.coef_)
     np.testing.assert_array_equal(by_name.at_bounds_.nonzero()[0][:2], [0, 1])
     clone(by_name)
