@@ -477,7 +477,7 @@ def separates(X, y, groups):
     return -found.fun > 1e-7
 
 
-@pytest.mark.filterwarnings("ignore:.*fit puts every pair", "ignore:.*Only .* lists")
+@pytest.mark.filterwarnings("ignore:.*fit puts every pair", "ignore:.*Only .* list")
 def test_separation_is_found_where_linear_programming_finds_it():
     rng = np.random.default_rng(0)
     told, true = [], []
