@@ -9,7 +9,8 @@ import numpy as np
 from skrank._data.lists import Floats
 from skrank._fit.gram import Gram
 from skrank._fit.objective import LinearObjective
-from skrank._fit.search import LAST_DIGITS, Point, Search, not_finite
+from skrank._fit.points import Point, not_finite, why_stopped
+from skrank._fit.search import LAST_DIGITS, Search
 from skrank._fit.solution import Solution
 
 __all__ = ["LAST_DIGITS", "Point", "Solution", "minimize_lbfgs"]
@@ -136,12 +137,7 @@ def _solution(search: Search) -> Solution:
 
 def _problem(search: Search, share: float) -> str:
     """Return a text that the solver stopped early, with advice."""
-    if search.reason == "limit":
-        why = "it reached max_iter"
-        advice = "Raise max_iter, scale X, or raise alpha."
-    else:
-        why = "no step lowers the objective"
-        advice = "Scale X, raise alpha, or raise tol."
+    why, advice = why_stopped(search.reason or "")
     return (
         f"{search.name} stopped before it converged, after {search.n_iter} iterations "
         f"({why}). By estimate the objective is {share:.2g} of its decrease above "

@@ -9,14 +9,16 @@ import numpy as np
 from skrank._data.lists import Floats
 from skrank._fit.gram import Gram, weighted_gram
 from skrank._fit.objective import LinearObjective
+from skrank._fit.points import (
+    KinkedSearch,
+    Point,
+    known_start,
+    not_finite,
+    why_stopped,
+)
 from skrank._fit.progress import iteration_done
 from skrank._fit.quadratic import Quadratic
-from skrank._fit.search import (
-    EVALUATIONS_AN_ITERATION,
-    LAST_DIGITS,
-    Point,
-    not_finite,
-)
+from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS
 from skrank._fit.solution import Solution
 
 MOST_GRAMS = 6  # matrices of a fit: later ones tell little that steps did not
@@ -27,12 +29,10 @@ HALVINGS = 40  # of a step, until no fall is to be had
 SHORTEST, LONGEST = 0.1, 0.5  # what is left of a step that was too long
 
 
-class ProximalSearch:
+class ProximalSearch(KinkedSearch):
     """One minimisation by proximal Newton steps: where it is, and why it ended.
 
-    Values are those of the whole objective, the penalty on absolute values included;
-    gradients are those of the smooth part. ``reason`` is as in
-    :class:`~skrank._fit.search.Search`.
+    ``reason`` is as in :class:`~skrank._fit.search.Search`.
     """
 
     def __init__(
@@ -47,68 +47,43 @@ class ProximalSearch:
         enough: Callable[[Point, float], bool] | None,
         max_evaluations: int,
     ) -> None:
-        self.objective, self.terms = objective, objective.terms()
-        self.start = self.terms.nearest(start)
+        super().__init__(objective, start, name)
         self.tol, self.ftol, self.max_iter = tol, ftol, max_iter
-        self.verbose, self.name, self.enough = verbose, name, enough
+        self.verbose, self.enough = verbose, enough
         self.max_evaluations = max_evaluations
-        self.n_iter = self.n_evaluations = self.n_grams = 0
-        self.n_before = 0
+        self.n_grams = self.n_before = 0
         self.reason: str | None = None
         self.sums: Gram | None = None
         self.model: Quadratic
 
     def begin(self, sums: Gram | None) -> None:
         """Evaluate at zero weights and at the start; take a model of the curvature."""
-        shared = self.objective.shared
-        zero = self.objective.start
-        if "zero" not in shared:
-            shared["zero"] = self.evaluate(zero)
-        self.zero = shared["zero"]
-        p = self.objective.n_features
-        largest = np.max(np.abs(self.zero.gradient[:p]), initial=0.0)
-        if largest == 0.0:  # where extra parameters alone tell anything
-            largest = np.max(np.abs(self.zero.gradient), initial=0.0)
-        if not np.isfinite(self.zero.value + largest):
-            raise ValueError(not_finite(self.name, "at zero weights"))
-        self.unit = float(largest) or 1.0
+        self.evaluate_zero()
         if self.verbose > 0:
             value = self.zero.value
             print(f"[{self.name}] zero weights: objective {value:.9g}")
-        if np.array_equal(self.start, zero):
+        if np.array_equal(self.start, self.objective.start):
             self.at = self.zero
         else:
             self.at = self.known_start() or self.evaluate(self.start)
         self.highest = max(self.zero.value, self.at.value)
         if not np.isfinite(self.at.value):
             raise ValueError(not_finite(self.name, "where the fit starts"))
+        shared = self.objective.shared
         known = shared.get("model")
         if sums is None and known is not None:
-            self.model = known.with_ridge(self.objective.ridge, p)
+            n_features = self.objective.n_features
+            self.model = known.with_ridge(self.objective.ridge, n_features)
         else:
             self.make_model(sums or shared.get("sums"))
         self.look_ahead()
 
     def known_start(self) -> Point | None:
-        """Return the objective at the start, if a fit with another penalty ended there.
-
-        Only its penalty differs.
-        """
-        last, ridge = self.objective.shared.get("last", (None, 0.0))
-        if last is None or not np.array_equal(last.parameters, self.start):
+        """Return the objective at the start, if another penalty's fit ended there."""
+        smooth = known_start(self.objective, self.start)
+        if smooth is None:
             return None
-        coef = self.start[: self.objective.n_features]
-        pull = (self.objective.ridge - ridge) * coef
-        gradient = last.gradient.copy()
-        gradient[: len(coef)] += pull
-        smooth = last.value + 0.5 * float(pull @ coef)
-        return Point(self.start, smooth + self.terms.value(self.start), gradient)
-
-    def evaluate(self, parameters: Floats) -> Point:
-        """Return the whole objective somewhere."""
-        self.n_evaluations += 1
-        value, gradient = self.objective(parameters)
-        return Point(parameters, value + self.terms.value(parameters), gradient)
+        return smooth._replace(value=smooth.value + self.terms.value(self.start))
 
     def make_model(self, sums: Gram | None = None) -> None:
         """Take the model from the curvature here, or from sums that are known."""
@@ -127,7 +102,7 @@ class ProximalSearch:
     def look_ahead(self) -> None:
         """Find the next step and what it promises."""
         at = self.at
-        self.slope = self.terms.subgradient(at.parameters, at.gradient)
+        self.slope = self.subgradient(at)
         target = self.model.least(at.parameters, at.gradient, self.terms)
         self.target, self.step = target, target - at.parameters
         # Penalties of each parameter first: their sums would cancel.
@@ -137,14 +112,14 @@ class ProximalSearch:
 
     def residual(self) -> float:
         """Return the largest entry of the least subgradient, in units of that at 0."""
-        return float(np.max(np.abs(self.slope), initial=0.0)) / self.unit
+        return self.size(self.slope)
 
     def decrease(self) -> float:
         """Return how far the objective has come down."""
         return max(self.highest - self.at.value, 0.0)
 
     def is_done(self) -> bool:
-        """Tell whether ``tol`` is met, by the subgradient and by the model."""
+        """Return whether ``tol`` is met, by the subgradient and by the model."""
         if self.residual() > self.tol:
             return False
         rounding = LAST_DIGITS * abs(self.at.value) * self.tol
@@ -303,9 +278,7 @@ def minimize_proximal(
     )
     search.begin(sums)
     search.run()
-    at = search.at
-    smooth = at._replace(value=at.value - search.terms.value(at.parameters))
-    objective.shared["last"] = smooth, objective.ridge
+    objective.shared["last"] = search.smooth_point(), objective.ridge
     objective.shared["model"] = search.model
     return _solution(search)
 
@@ -339,13 +312,8 @@ def _solution(search: ProximalSearch) -> Solution:
 
 
 def _problem(search: ProximalSearch) -> str:
-    """Say that the solver stopped early, and what to do."""
-    if search.reason == "limit":
-        why = "it reached max_iter"
-        advice = "Raise max_iter, scale X, or raise alpha."
-    else:
-        why = "no step lowers the objective"
-        advice = "Scale X, raise alpha, or raise tol."
+    """Return a text that the solver stopped early, with advice."""
+    why, advice = why_stopped(search.reason or "")
     decrease = search.decrease()
     share = search.gap / decrease if decrease > 0 else search.gap
     return (
@@ -358,6 +326,6 @@ def _problem(search: ProximalSearch) -> str:
 
 
 def _is_rounding(search: ProximalSearch) -> bool:
-    """Tell whether rounding is all that is left of the subgradient."""
+    """Return whether the subgradient is rounding alone."""
     rounding = search.objective.rounding(search.at.parameters)
     return bool(np.all(np.abs(search.slope) <= rounding))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult, minimize
@@ -20,6 +19,7 @@ from skrank._fit.gram import (
 )
 from skrank._fit.objective import LinearObjective
 from skrank._fit.parts import gram_inside_parts
+from skrank._fit.points import Point, known_start, not_finite
 from skrank._fit.progress import iteration_done
 from skrank._fit.whitening import (
     Coordinates,
@@ -45,14 +45,6 @@ MOST_PASSES = 50.0
 KEPT = 0.01
 EVALUATIONS_AN_ITERATION = 100  # of a whole fit, on average
 NOTHING = 1e-10  # ratio of slopes that rounding can explain
-
-
-class Point(NamedTuple):
-    """Parameters, the objective there, and its gradient."""
-
-    parameters: Floats
-    value: float
-    gradient: Floats
 
 
 class Search:
@@ -105,20 +97,11 @@ class Search:
         if np.array_equal(self.start, zero):
             self.at = self.latest = self.zero
         else:
-            self.at = self.latest = self.known_start() or self.evaluate(self.start)
+            self.at = self.latest = known_start(
+                self.objective, self.start
+            ) or self.evaluate(self.start)
         if steepest == 0.0 and not self.start.any():
             self.reason = "converged"
-
-    def known_start(self) -> Point | None:
-        """Return the objective at the start, if another penalty's fit ended there."""
-        last, alpha = self.objective.shared.get("last", (None, 0.0))
-        if last is None or not np.array_equal(last.parameters, self.start):
-            return None
-        coef = self.start[: self.objective.n_features]
-        pull = (self.objective.ridge - alpha) * coef
-        gradient = last.gradient.copy()
-        gradient[: len(coef)] += pull
-        return Point(self.start, last.value + 0.5 * float(pull @ coef), gradient)
 
     def evaluate(self, parameters: Floats) -> Point:
         """Evaluate the objective at some parameters."""
@@ -384,14 +367,6 @@ class Search:
         low[len(low) - n_extra :] = np.minimum((-limit - extra) * unit, 0.0)
         high[len(high) - n_extra :] = np.maximum((limit - extra) * unit, 0.0)
         return Bounds(low, high)
-
-
-def not_finite(name: str, where: str) -> str:
-    return (
-        f"The objective of {name} is not finite {where}. X holds values so large or so "
-        "small that sums over them overflow or vanish: scale X, for example with "
-        "StandardScaler. With a loss of your own, see that it returns numbers."
-    )
 
 
 def _norm(slope: Floats) -> float:

@@ -7,7 +7,8 @@ import numpy as np
 from skrank._data.lists import Floats
 from skrank._fit.minimizing import minimize_smooth
 from skrank._fit.objective import LinearObjective
-from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS, Point
+from skrank._fit.points import Point
+from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS
 from skrank._fit.solution import Solution
 
 WIDTHS = 4.0 ** -np.arange(16)

@@ -10,8 +10,9 @@ from scipy.optimize import Bounds, OptimizeResult, minimize
 from skrank._data.lists import Floats
 from skrank._fit.gram import Gram
 from skrank._fit.objective import LinearObjective
+from skrank._fit.points import KinkedSearch, Point, not_finite
 from skrank._fit.progress import iteration_done
-from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS, Point, not_finite
+from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS
 from skrank._fit.solution import Solution
 from skrank._fit.whitening import units_of_spread
 
@@ -45,14 +46,13 @@ def minimize_split(
         max_evaluations = EVALUATIONS_AN_ITERATION * int(max_iter)
     search.run(max_evaluations, ftol)
     at = search.at
-    smooth = at._replace(value=at.value - search.terms.value(at.parameters))
-    objective.shared["last"] = smooth, objective.ridge
+    objective.shared["last"] = search.smooth_point(), objective.ridge
     residual, problem = search.residual(at), None
     rounding = objective.rounding(at.parameters) if residual > tol else None
     if (
         rounding is not None
         and not search.is_done
-        and np.any(np.abs(search.slope(at)) > rounding)
+        and np.any(np.abs(search.subgradient(at)) > rounding)
     ):
         why = "it reached max_iter" if search.n_iter >= max_iter else "no step helps"
         problem = (
@@ -74,7 +74,7 @@ def minimize_split(
     )
 
 
-class _Split:
+class _Split(KinkedSearch):
     """One minimisation: where it is, and what it has cost."""
 
     def __init__(
@@ -87,39 +87,25 @@ class _Split:
         name: str,
         enough: Callable[[Point, float], bool] | None,
     ) -> None:
-        self.objective, self.terms = objective, objective.terms()
+        super().__init__(objective, start, name)
         self.tol, self.max_iter, self.enough = tol, max_iter, enough
-        self.verbose, self.name = verbose, name
-        self.n_iter = self.n_evaluations = 0
-        self.is_done = False
-        if "zero" not in objective.shared:
-            objective.shared["zero"] = self.evaluate(objective.start)
-        self.zero = objective.shared["zero"]
-        start = self.terms.nearest(start)
-        same = np.array_equal(start, objective.start)
-        self.at = self.latest = self.zero if same else self.evaluate(start)
-        slopes = np.abs(self.zero.gradient[: objective.n_features])
-        self.unit = float(np.max(slopes, initial=0.0)) or 1.0
+        self.verbose, self.is_done = verbose, False
+        self.evaluate_zero()
+        same = np.array_equal(self.start, objective.start)
+        self.at = self.latest = self.zero if same else self.evaluate(self.start)
         self.highest = max(self.zero.value, self.at.value)
-        if not np.isfinite(self.zero.value + self.at.value + self.unit):
-            raise ValueError(not_finite(name, "at zero weights"))
+        if not np.isfinite(self.at.value):
+            raise ValueError(not_finite(name, "where the fit starts"))
         self.both = bool(self.terms.l1.any())
 
     def evaluate(self, parameters: Floats) -> Point:
-        """Evaluate the whole objective at some parameters."""
-        self.n_evaluations += 1
-        value, gradient = self.objective(parameters)
-        point = Point(parameters, value + self.terms.value(parameters), gradient)
-        self.latest = point
-        return point
-
-    def slope(self, point: Point) -> Floats:
-        """Return the least subgradient."""
-        return self.terms.subgradient(point.parameters, point.gradient)
+        """Evaluate the whole objective at some parameters, and remember the point."""
+        self.latest = super().evaluate(parameters)
+        return self.latest
 
     def residual(self, point: Point) -> float:
-        """Return its largest entry, in units of the gradient at zero weights."""
-        return float(np.max(np.abs(self.slope(point)), initial=0.0)) / self.unit
+        """Return the largest entry of the least subgradient, in units of that at 0."""
+        return self.size(self.subgradient(point))
 
     def run(self, max_evaluations: int, ftol: float) -> None:
         """Run L-BFGS-B until the subgradient is small enough."""
@@ -183,7 +169,9 @@ class _Split:
             self.residual(self.at) <= self.tol
             or (
                 self.enough is not None
-                and self.enough(self.at._replace(gradient=self.slope(self.at)), np.inf)
+                and self.enough(
+                    self.at._replace(gradient=self.subgradient(self.at)), np.inf
+                )
             )
             or (
                 ftol > LAST_DIGITS

@@ -11,8 +11,9 @@ import numpy as np
 from skrank._data.lists import Floats, Indices
 from skrank._fit.gram import Gram
 from skrank._fit.objective import LinearObjective
+from skrank._fit.points import KinkedSearch, Point, not_finite
 from skrank._fit.proximal import minimize_proximal
-from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS, Point, not_finite
+from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS
 from skrank._fit.solution import Solution
 from skrank._fit.split import minimize_split
 
@@ -93,42 +94,25 @@ def minimize_on_working_sets(
     )
 
 
-class _Sets:
+class _Sets(KinkedSearch):
     """Where the search over sets of features is."""
 
     def __init__(self, objective: LinearObjective, start: Floats, name: str) -> None:
-        self.objective, self.terms = objective, objective.terms()
-        self.n_evaluations = self.n_grams = self.n_iter = 0
+        super().__init__(objective, start, name)
+        self.n_grams = 0
         self.problem: str | None = None
         self.gap = 0.0
-        zero, start = objective.start, self.terms.nearest(start)
-        if "zero" not in objective.shared:
-            objective.shared["zero"] = self.evaluate(zero)
-        self.zero = objective.shared["zero"]
-        same = np.array_equal(start, zero)
-        self.at = self.zero if same else self.evaluate(start)
-        largest = np.max(
-            np.abs(self.zero.gradient[: objective.n_features]), initial=0.0
-        )
-        if not np.isfinite(self.zero.value + self.at.value + largest):
-            raise ValueError(not_finite(name, "at zero weights"))
+        self.evaluate_zero()
+        same = np.array_equal(self.start, objective.start)
+        self.at = self.zero if same else self.evaluate(self.start)
+        if not np.isfinite(self.at.value):
+            raise ValueError(not_finite(name, "where the fit starts"))
         self.highest = max(self.zero.value, self.at.value)
-        self.unit = float(largest) or 1.0
-        self.look()
-
-    def evaluate(self, parameters: Floats) -> Point:
-        """Return the whole objective somewhere."""
-        self.n_evaluations += 1
-        value, gradient = self.objective(parameters)
-        return Point(parameters, value + self.terms.value(parameters), gradient)
-
-    def look(self) -> None:
-        """Find the least subgradient where the search is."""
-        self.slope = self.terms.subgradient(self.at.parameters, self.at.gradient)
+        self.slope = self.subgradient(self.at)
 
     def residual(self) -> float:
         """Return the largest entry of the least subgradient, in units of that at 0."""
-        return float(np.max(np.abs(self.slope), initial=0.0)) / self.unit
+        return self.size(self.slope)
 
     def choose(self, tol: float) -> Indices:
         """Return features with a weight, and those that lead down the most."""
@@ -136,11 +120,11 @@ class _Sets:
         held = self.at.parameters[:n_features] != 0.0
         if self.objective.data.constant is not None:
             held &= ~self.objective.data.constant
-        size = np.abs(self.slope[:n_features])
-        size[held] = 0.0
+        slopes = np.abs(self.slope[:n_features])
+        slopes[held] = 0.0
         n_more = max(FEWEST, int(held.sum()))
-        best = np.argsort(-size, kind="stable")[:n_more]
-        held[best[size[best] > 0.5 * tol * self.unit]] = True
+        best = np.argsort(-slopes, kind="stable")[:n_more]
+        held[best[slopes[best] > 0.5 * tol * self.unit]] = True
         return np.flatnonzero(held)
 
     def solve(self, chosen: Indices, **settings: Any) -> None:
@@ -162,7 +146,7 @@ class _Sets:
         parameters = self.at.parameters.copy()
         parameters[places] = solution.parameters
         self.at = self.evaluate(parameters)
-        self.look()
+        self.slope = self.subgradient(self.at)
         self.n_iter += solution.n_iter
         self.n_evaluations += solution.n_evaluations
         self.n_grams += solution.n_whitenings
@@ -181,11 +165,6 @@ class _Sets:
             None,
             self.highest,
         )
-
-    def smooth_point(self) -> Point:
-        """Return where the search is, with the value of the smooth part."""
-        at = self.at
-        return at._replace(value=at.value - self.terms.value(at.parameters))
 
     def subgradient_point(self) -> Point:
         """Return where the search is, with the least subgradient."""
