@@ -134,7 +134,7 @@ def warn_if_stuck(name: str, objective: LinearObjective, solution: Solution) -> 
 
 
 def _are_alike(objective: LinearObjective, ranges: Floats) -> bool:
-    """Tell by extremes of X alone that no feature reaches far beyond the sampled ones.
+    """Return whether no feature reaches far beyond the sampled ones, by extremes of X.
 
     A list's range of a feature is at most that of all values of a block.
     """

@@ -88,7 +88,7 @@ def _number(column, names, n_columns):
 
 
 def _holds_numbers(dtype):
-    """Tell whether the type of a column of pandas or polars is one of numbers."""
+    """Return whether the type of a column of pandas or polars is one of numbers."""
     if hasattr(dtype, "is_numeric"):  # polars
         return dtype.is_numeric() or str(dtype) == "Boolean"
     return getattr(dtype, "kind", "O") in "biufc"

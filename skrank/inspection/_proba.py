@@ -78,9 +78,9 @@ def top_k_proba(
     3.0
     """
     groups = find_groups(X, groups, "top_k_proba")
-    model, features = _asked(estimator, X, groups, "top_k_proba")
+    model, features = _model_and_features(estimator, X, groups, "top_k_proba")
     proba = model.top_k_proba(features, groups, k, **options)
-    return proba.labelled(X, **proba._labels)
+    return _indexed(proba, X)
 
 
 @takes_groups
@@ -127,7 +127,7 @@ def stage_proba(
     True
     """
     groups = find_groups(y, groups, "stage_proba")
-    model, features = _asked(estimator, X, groups, "stage_proba")
+    model, features = _model_and_features(estimator, X, groups, "stage_proba")
     return model.stage_proba(features, np.asanyarray(y), groups, **options)
 
 
@@ -182,13 +182,13 @@ def pairwise_proba(
     >>> pairwise_proba(pipeline, X[:1], X[:1]).win
     array([0.5])
     """
-    model, features = _asked(estimator, X_a, groups, "pairwise_proba")
+    model, features = _model_and_features(estimator, X_a, groups, "pairwise_proba")
     if X_b is None:
         proba = model.pairwise_proba(features, groups, **options)
     else:
-        _, second = _asked(estimator, X_b, groups, "pairwise_proba")
+        _, second = _model_and_features(estimator, X_b, groups, "pairwise_proba")
         proba = model.pairwise_proba(features, second, **options)
-    return proba.labelled(X_a, **proba._labels)
+    return _indexed(proba, X_a)
 
 
 @takes_groups
@@ -268,10 +268,10 @@ def top_k_intervals(
     """
     groups = find_groups(X, groups, "top_k_intervals")
     check_count(k, "k")
-    model, features = _asked(estimator, X, groups, "top_k_proba")
+    model, features = _model_and_features(estimator, X, groups, "top_k_proba")
     result = intervals_of_first(model, summary, features, groups, int(k), offset)
     _warn_of_penalty(summary, "top_k_intervals")
-    return result.labelled(X, **result._labels)
+    return _indexed(result, X)
 
 
 @takes_groups
@@ -339,7 +339,7 @@ def pairwise_intervals(
     >>> pairwise_intervals(ranker, summary, X[:2], X[2:4]).to_frame().shape
     (2, 6)
     """
-    model, first = _asked(estimator, X_a, groups, "pairwise_proba")
+    model, first = _model_and_features(estimator, X_a, groups, "pairwise_proba")
     takes_lists = model._loss().model == "partitions"
     if takes_lists != (X_b is None):
         raise TypeError(
@@ -355,13 +355,15 @@ def pairwise_intervals(
         labels = find_groups(X_a, groups, "pairwise_intervals")
         result = list_pair_intervals(model, summary, first, labels, offset)
     else:
-        _, second = _asked(estimator, X_b, groups, "pairwise_proba")
+        _, second = _model_and_features(estimator, X_b, groups, "pairwise_proba")
         result = pair_intervals(model, summary, first, second)
     _warn_of_penalty(summary, "pairwise_intervals")
-    return result.labelled(X_a, **result._labels)
+    return _indexed(result, X_a)
 
 
-def _asked(estimator: Any, X: Any, groups: Any, method: str) -> tuple[Any, Any]:
+def _model_and_features(
+    estimator: Any, X: Any, groups: Any, method: str
+) -> tuple[Any, Any]:
     """Return the ranker of a pipeline, and X as it sees it."""
     model, features, _ = transformed(estimator, X, groups)
     try:
@@ -369,6 +371,11 @@ def _asked(estimator: Any, X: Any, groups: Any, method: str) -> tuple[Any, Any]:
     except AttributeError as error:
         raise TypeError(f"{type(model).__name__} has no {method}: {error}") from error
     return model, features
+
+
+def _indexed(result: Any, X: Any) -> Any:
+    """Return a result with the index of ``X``, which steps before the ranker lose."""
+    return result.labelled(X, **result._labels)
 
 
 def _warn_of_penalty(summary: FitSummary, function: str) -> None:

@@ -296,7 +296,7 @@ class Loss(BaseEstimator):
 
 
 def _takes(method: Callable[..., Any], n_arguments: int) -> bool:
-    """Tell whether a method takes so many arguments by position, besides ``self``."""
+    """Return whether a method takes so many arguments by position, besides ``self``."""
     kinds = [parameter.kind for parameter in signature(method).parameters.values()]
     by_position = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     n_taken = sum(kind in by_position for kind in kinds)

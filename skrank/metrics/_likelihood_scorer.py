@@ -134,7 +134,7 @@ class LogLikelihoodScorer(BaseEstimator):
         return "composite_log_likelihood" if self.composite else "log_likelihood"
 
     def _accept_sample_weight(self) -> bool:
-        """Tell scikit-learn's searches that weights can be passed on."""
+        """Return that weights can be passed on; scikit-learn's searches ask this."""
         return True
 
 

@@ -96,7 +96,7 @@ def _largest_alpha(ranker: BaseLinearRanker, data: FitData) -> float:
 
 
 def _takes_weights(scorer: Any) -> bool:
-    """Tell whether weights of lists can count in a score."""
+    """Return whether weights of lists can count in a score."""
     return isinstance(scorer, OWN) and scorer._accept_sample_weight()
 
 
