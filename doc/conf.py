@@ -83,6 +83,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "within_subsection_order": "FileNameSortKey",
     "min_reported_time": 20,
+    "write_computation_times": False,  # its page asks a network for scripts
     "matplotlib_animations": False,
     "plot_gallery": os.environ.get("SKRANK_GALLERY", "1") != "0",
     "abort_on_example_error": True,
