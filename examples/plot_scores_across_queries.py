@@ -36,10 +36,17 @@ print(f"NDCG {ndcg_score(y, shifted, groups):.3f}")
 # the probability to be the first compare.
 first = ranker.top_k_proba(X, groups, 1).probability
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
-some = groups < 12
-colors = np.where(y[some] >= 2, "#d55e00", "#56b4e9")
-axes[0].scatter(groups[some], scores[some], c=colors, s=18)
-axes[0].set(xlabel="list", ylabel="score (orange: label 2 and above)")
-axes[1].scatter(rank_within(scores[some], groups[some]), first[some], c=colors, s=18)
+ranks = rank_within(scores, groups)
+kinds = [
+    ("label 0 or 1", y < 2, "#56b4e9", "o"),
+    ("label 2 or more", y >= 2, "#d55e00", "^"),
+]
+for name, rows, color, marker in kinds:
+    some = rows & (groups < 12)
+    style = {"color": color, "marker": marker, "s": 18, "label": name}
+    axes[0].scatter(groups[some], scores[some], **style)
+    axes[1].scatter(ranks[some], first[some], **style)
+axes[0].set(xlabel="list", ylabel="score")
 axes[1].set(xlabel="rank in the list", ylabel="probability to be the first")
+axes[1].legend()
 plt.show()

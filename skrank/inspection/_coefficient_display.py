@@ -222,7 +222,11 @@ class CoefficientDisplay:
         """
         check_count(max_shown, "max_shown")
         shown = self._shown(max_shown)
-        self.figure_, (self.ax_,) = new_axes(ax, 1, (6.4, height_of(len(shown))))
+        names = [
+            self.names[j] if np.isfinite(self.low[j]) else f"{self.names[j]} (no error)"
+            for j in shown
+        ]
+        self.figure_, (self.ax_,) = new_axes(ax, 1, (6.4, height_of(names)))
         coef = self.coef[shown]
         below, above = coef - self.low[shown], self.high[shown] - coef
         self.points_ = self.ax_.errorbar(
@@ -233,10 +237,6 @@ class CoefficientDisplay:
             color=COLORS[0],
             capsize=3,
         )
-        names = [
-            self.names[j] if np.isfinite(self.low[j]) else f"{self.names[j]} (no error)"
-            for j in shown
-        ]
         names_at_rows(self.ax_, names)
         kind = "quasi interval" if self.quasi else "interval"
         self.ax_.set_xlabel(f"coefficient ({self.unit}), {self.confidence:.0%} {kind}")

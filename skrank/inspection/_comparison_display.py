@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from skrank._data.checks import check_choice
+from skrank._data.checks import check_choice, check_count
 from skrank.inspection._drawing import (
     COLORS,
     GREY,
+    add_legend,
     height_of,
     names_at_rows,
     new_axes,
@@ -64,7 +65,12 @@ class RankerComparisonDisplay:
 
     @classmethod
     def from_comparison(
-        cls, comparison: RankerComparison, *, metric: str | None = None, ax: Any = None
+        cls,
+        comparison: RankerComparison,
+        *,
+        metric: str | None = None,
+        ax: Any = None,
+        max_shown: int = 30,
     ) -> RankerComparisonDisplay:
         """Draw one metric of a comparison.
 
@@ -76,6 +82,8 @@ class RankerComparisonDisplay:
             Name of one of its metrics; None takes the first.
         ax : sequence of two matplotlib Axes, default=None
             Where to draw; None makes a figure.
+        max_shown : int, default=30
+            See :meth:`plot`.
 
         Returns
         -------
@@ -95,21 +103,24 @@ class RankerComparisonDisplay:
             )
         chosen = metrics[0] if metric is None else metric
         check_choice(chosen, "metric", metrics)
-        return cls(comparison, chosen).plot(ax)
+        return cls(comparison, chosen).plot(ax, max_shown=max_shown)
 
-    def plot(self, ax: Any = None) -> RankerComparisonDisplay:
+    def plot(self, ax: Any = None, *, max_shown: int = 30) -> RankerComparisonDisplay:
         """Draw means and differences.
 
         Parameters
         ----------
         ax : sequence of two matplotlib Axes, default=None
             Where to draw; None makes a figure.
+        max_shown : int, default=30
+            Of more rankers, the best of the metric are shown, and the reference.
 
         Returns
         -------
         display : RankerComparisonDisplay
             This display.
         """
+        check_count(max_shown, "max_shown")
         statistics = self.comparison.statistics(self.metric)
         intervals = {
             name: of_ranker.interval
@@ -117,18 +128,36 @@ class RankerComparisonDisplay:
             if of_ranker.interval is not None
         }
         names = sorted(intervals, key=lambda name: -intervals[name].mean)
-        size = (10.0, max(3.6, height_of(len(names))))
-        self.figure_, self.axes_ = new_axes(ax, 2, size)
+        n_rankers = len(names)
+        reference = self.comparison.reference_name
+        others = [name for name in names if name != reference][: max_shown - 1]
+        if n_rankers > max_shown:
+            names = [name for name in names if name in (*others, reference)]
+        rows = [self._row_text(name, statistics[name]) for name in names]
+        self.figure_, self.axes_ = new_axes(ax, 2, (10.0, height_of(rows, 3.6)))
         self.ax_ = self.axes_[0]
-        self._plot_means(names, statistics)
+        self._plot_means(names, rows, statistics)
         self._plot_lists(names)
+        if len(names) < n_rankers:
+            self.ax_.set_title(f"{len(names)} of {n_rankers}")
         return self
 
-    def _plot_means(self, names: list[str], statistics: Any) -> None:
+    def _row_text(self, name: str, statistics: Any) -> str:
+        """Return a ranker's name, its difference from the reference, and p."""
+        if name == self.comparison.reference_name:
+            return f"{name} (reference)"
+        difference = statistics.difference
+        if difference is None:
+            return name
+        text = f"{name}\n{difference.difference:+.4f}"
+        if difference.p_holm is not None:
+            text += f", p {_p_text(difference.p_holm)}"
+        return text
+
+    def _plot_means(self, names: list[str], rows: list[str], statistics: Any) -> None:
         """Draw the mean of each ranker with its interval, best at the top."""
         axes = self.axes_[0]
         reference = self.comparison.reference_name
-        rows = []
         for row, name in enumerate(names):
             interval = statistics[name].interval
             error = [[interval.mean - interval.low], [interval.high - interval.mean]]
@@ -140,15 +169,6 @@ class RankerComparisonDisplay:
                 **self._style(name, names),
                 linestyle="",
             )
-            difference = statistics[name].difference
-            label = name
-            if name == reference:
-                label += " (reference)"
-            elif difference is not None:
-                label += f"\n{difference.difference:+.4f}"
-                if difference.p_holm is not None:
-                    label += f", p {_p_text(difference.p_holm)}"
-            rows.append(label)
         names_at_rows(axes, rows)
         if reference in statistics and statistics[reference].interval is not None:
             axes.axvline(
@@ -181,10 +201,11 @@ class RankerComparisonDisplay:
             )
         axes.axhline(0.0, color=GREY, linewidth=1)
         axes.set_xlabel("lists, sorted by difference (% of them)")
-        axes.set_ylabel(f"{self.metric} of a list, less {reference}'s")
+        axes.set_ylabel(f"{self.metric} of a list, less the reference's")
         axes.grid(alpha=0.3)
         if 0 < len(self.lines_) <= LABELLED:
-            axes.legend(fontsize="small", loc="upper left")
+            # Sorted differences rise from the lower left to the upper right.
+            add_legend(axes, "upper left")
 
     def _style(self, name: str, names: list[str]) -> dict[str, str]:
         """Return colour and marker of a ranker, the same in both pictures."""

@@ -241,7 +241,7 @@ class ContributionDisplay:
 
     def _plot_table(self, ax: Any, names: list[str], parts: Floats) -> None:
         width = 3.4 + 0.62 * len(names)
-        size = (max(width, 5.0), height_of(len(parts), 2.6) + 0.6)
+        size = (max(width, 5.0), height_of(self.rows[: len(parts)], 2.6) + 0.6)
         self.figure_, (self.ax_,) = new_axes(ax, 1, size)
         limit = float(np.max(np.abs(parts))) or 1.0
         self.image_ = self.ax_.imshow(
@@ -267,7 +267,7 @@ class ContributionDisplay:
                 )
 
     def _plot_bars(self, ax: Any, names: list[str], parts: Floats) -> None:
-        size = (6.4, height_of(len(names)))
+        size = (6.4, height_of(names))
         self.figure_, (self.ax_,) = new_axes(ax, 1, size)
         colors = [COLORS[1] if value > 0 else COLORS[0] for value in parts]
         self.bars_ = self.ax_.barh(range(len(names)), parts, color=colors)

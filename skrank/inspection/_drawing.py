@@ -15,6 +15,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#7f7f7f"
 DIVERGING = "PuOr_r"  # orange above, purple below: safe for the colour-blind
 LONGEST = 28  # characters of a name in one line
+LONGEST_OF_LEGEND = 44  # characters of an entry in one line
+FEW_LINES = 4  # so many lines leave room for a legend inside the axes
 
 
 def new_axes(ax: Any, n_axes: int, size: tuple[float, float], **options: Any) -> Any:
@@ -66,20 +68,43 @@ def style_of(number: int) -> dict[str, str]:
     }
 
 
-def wrapped_names(names: Sequence[Any]) -> list[str]:
+def wrapped_names(names: Sequence[Any], longest: int = LONGEST) -> list[str]:
     """Return names on several lines where they are long; none is cut."""
     return [
         "\n".join(
-            textwrap.fill(line, LONGEST, break_on_hyphens=False)
+            textwrap.fill(line, longest, break_on_hyphens=False)
             for line in str(name).split("\n")
         )
         for name in names
     ]
 
 
-def height_of(n_rows: int, least: float = 2.0) -> float:
-    """Return the height in inches of a figure with so many rows of text."""
-    return max(least, 1.0 + 0.28 * n_rows)
+def height_of(names: Sequence[Any], least: float = 2.0) -> float:
+    """Return the height in inches of a figure with a row of text for each name."""
+    # Rows are equally high, so the name of most lines decides.
+    n_lines = 1 + max((name.count("\n") for name in wrapped_names(names)), default=0)
+    return max(least, 1.0 + (0.12 + 0.16 * n_lines) * len(names))
+
+
+def room_for_legend(names: Sequence[Any]) -> tuple[float, float]:
+    """Return width and height in inches that a legend right of the axes takes."""
+    lines = "\n".join(wrapped_names(names, LONGEST_OF_LEGEND)).split("\n")
+    return 0.8 + 0.08 * max(map(len, lines)), 0.5 + 0.18 * len(lines)
+
+
+def add_legend(axes: Any, place: str | None = None) -> None:
+    """Add a legend at a place inside the axes, or right of them."""
+    handles, labels = axes.get_legend_handles_labels()
+    outside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
+    where = outside if place is None else {"loc": place}
+    names = wrapped_names(labels, LONGEST_OF_LEGEND)
+    axes.legend(handles, names, fontsize="small", **where)
+
+
+def whole_ticks(axes: Any) -> None:
+    """Write whole numbers at a vertical axis that counts."""
+    if axes.get_yscale() == "linear":
+        axes.locator_params(axis="y", integer=True)
 
 
 def names_at_rows(axes: Any, names: Sequence[Any]) -> None:

@@ -10,7 +10,7 @@ from skrank._data.checks import finite_column
 from skrank._data.groups import find_groups, takes_groups
 from skrank.inspection._describe import describe_lists
 from skrank.inspection._description import ListsDescription
-from skrank.inspection._drawing import COLORS, new_axes
+from skrank.inspection._drawing import COLORS, new_axes, whole_ticks
 
 FEW_VALUES = 12  # of labels that have a bar each
 
@@ -124,7 +124,9 @@ class ListsDisplay:
             axes.set_xlim(middle - 4.5, middle + 4.5)
         axes.set_xlabel("rows of a list")
         axes.set_ylabel("lists")
-        axes.set_title(f"{len(sizes):,} lists, {int(sizes.sum()):,} rows")
+        whole_ticks(axes)
+        noun = "list" if len(sizes) == 1 else "lists"
+        axes.set_title(f"{len(sizes):,} {noun}, {int(sizes.sum()):,} rows")
 
     def _plot_labels(self) -> None:
         values, counts = self.description.label_values, self.description.label_counts
@@ -154,4 +156,6 @@ class ListsDisplay:
         axes.set_xlabel("share of a list's pairs with an order")
         axes.set_ylabel("lists")
         n_flat = int(np.sum(shares == 0))
-        axes.set_title(f"{n_flat:,} lists without an order")
+        noun = "list" if n_flat == 1 else "lists"
+        axes.set_title(f"{n_flat:,} {noun} without an order")
+        whole_ticks(axes)

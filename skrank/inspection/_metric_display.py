@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike
 from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats
-from skrank.inspection._drawing import new_axes, style_of
+from skrank.inspection._drawing import (
+    FEW_LINES,
+    add_legend,
+    new_axes,
+    room_for_legend,
+    style_of,
+)
 from skrank.inspection._models import scores_of
 from skrank.metrics import bootstrap_interval, ndcg_score
 
@@ -195,8 +201,12 @@ class MetricAtKDisplay:
         display : MetricAtKDisplay
             This display.
         """
-        self.figure_, (self.ax_,) = new_axes(ax, 1, (6.4, 4.2))
+        few = len(self.values) <= FEW_LINES
+        width, height = (0.0, 0.0) if few else room_for_legend(list(self.values))
+        size = (6.4 + width, max(4.2, height))
+        self.figure_, (self.ax_,) = new_axes(ax, 1, size)
         self.lines_, self.bands_ = [], []
+        alpha = min(0.18, 1.0 / len(self.values))  # many bands add up to black
         for number, (name, values) in enumerate(self.values.items()):
             defined = ~np.isnan(values)
             count = np.maximum(defined.sum(axis=1), 1)
@@ -209,7 +219,7 @@ class MetricAtKDisplay:
             low, high = self.bands[name].T
             self.bands_.append(
                 self.ax_.fill_between(
-                    self.ks, low, high, color=style["color"], alpha=0.18, linewidth=0
+                    self.ks, low, high, color=style["color"], alpha=alpha, linewidth=0
                 )
             )
         n_lists = next(iter(self.values.values())).shape[1]
@@ -228,7 +238,7 @@ class MetricAtKDisplay:
             self.ax_.set_xticks(self.ks)
         self.ax_.grid(alpha=0.3)
         if len(self.values) > 1:
-            self.ax_.legend()
+            add_legend(self.ax_, "best" if few else None)
         return self
 
 

@@ -13,7 +13,14 @@ from sklearn.base import clone
 from skrank._data.checks import check_count
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Indices
-from skrank.inspection._drawing import COLORS, GREY, new_axes, style_of
+from skrank.inspection._drawing import (
+    COLORS,
+    GREY,
+    add_legend,
+    new_axes,
+    room_for_legend,
+    style_of,
+)
 from skrank.inspection._models import transformed
 
 
@@ -198,11 +205,13 @@ class RegularizationPathDisplay:
             This display.
         """
         check_count(max_labels, "max_labels")
-        self.figure_, (self.ax_,) = new_axes(ax, 1, (7.4, 4.4))
         weakest = self.coefs[np.argmin(self.alphas)]
         order: Indices = np.argsort(-np.abs(weakest), kind="stable")
-        self.lines_ = []
         n_named = min(max_labels, len(order))
+        width, height = room_for_legend([str(self.names[j]) for j in order[:n_named]])
+        size = (6.0 + width, max(4.4, height))
+        self.figure_, (self.ax_,) = new_axes(ax, 1, size)
+        self.lines_ = []
         for place, j in enumerate(order):
             if place < n_named:
                 style = {**style_of(place), "label": self.names[j], "linewidth": 1.5}
@@ -224,5 +233,5 @@ class RegularizationPathDisplay:
         self.ax_.set_xlabel("alpha (strength of the penalty)")
         self.ax_.set_ylabel("coefficient (score per unit of the feature)")
         self.ax_.grid(alpha=0.3)
-        self.ax_.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize="small")
+        add_legend(self.ax_)
         return self

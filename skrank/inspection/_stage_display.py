@@ -160,7 +160,7 @@ class StageProbaDisplay:
         self.proba_ = stage_softmax(self.scores, n_stages)
         n_shown = min(n_rows, max(max_rows, n_stages + 1))
         bars, names = self._shown(n_shown)
-        size = (max(2.0 + 1.35 * n_stages, 4.5), height_of(len(names), 2.4))
+        size = (max(2.0 + 1.35 * n_stages, 4.5), height_of(names, 2.4))
         self.figure_, (self.ax_,) = new_axes(ax, 1, size)
         self.bars_: list[Any] = []
         for stage, proba in enumerate(bars):
@@ -197,7 +197,7 @@ class StageProbaDisplay:
             # The next stage begins right of here, however long the bar is.
             place = stage + min(WIDTH * proba[row] + 0.03, 0.66)
             weight = "bold" if row == stage else "normal"
-            text = f"{proba[row]:.2f}"
+            text = f"{proba[row]:.2f}" if proba[row] >= 0.005 else "< 0.01"
             self.ax_.text(
                 place, row, text, va="center", fontsize="small", fontweight=weight
             )

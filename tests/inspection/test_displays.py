@@ -1,5 +1,7 @@
 """What displays draw: the right numbers, under the right names, few or many."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import special
@@ -461,7 +463,7 @@ def test_sizes_labels_and_pairs_are_drawn_as_histograms():
     # Shares of pairs with an order: 2/3, 0 and 1.
     heights = np.array([bar.get_height() for bar in pairs.patches])
     assert np.flatnonzero(heights).tolist() == [0, 13, 19]
-    assert pairs.get_title() == "1 lists without an order"
+    assert pairs.get_title() == "1 list without an order"
     same = ListsDisplay.from_description(describe_lists(np.eye(7), y, groups))
     assert [bar.get_height() for bar in same.axes_[0].patches] == [2, 1]
 
@@ -572,3 +574,71 @@ def test_a_missing_matplotlib_is_a_clear_error(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install 'skrank\[plot\]'"):
         ListsDisplay.from_data(Y, GROUPS)
+
+
+LONG = "ListMLE with the penalty of 0.1 and scaled features, number {}"
+
+
+def boxes(artists, figure):
+    figure.canvas.draw()
+    return [artist.get_window_extent() for artist in artists]
+
+
+def assert_apart(labels, figure):
+    """Check that names at rows do not overlap, from the top to the bottom."""
+    drawn = boxes(labels, figure)
+    assert all(upper.y0 >= lower.y1 for upper, lower in itertools.pairwise(drawn))
+
+
+def test_rows_of_long_names_do_not_overlap():
+    names = [LONG.format(j) for j in range(30)]
+    coefficients = CoefficientDisplay(
+        names, np.ones(30), np.zeros(30), np.full(30, 2.0), confidence=0.95
+    ).plot()
+    assert_apart(coefficients.ax_.get_yticklabels(), coefficients.figure_)
+    stages = StageProbaDisplay(names, np.zeros(30)).plot(max_rows=30)
+    assert_apart(stages.ax_.get_yticklabels(), stages.figure_)
+    parts = np.random.default_rng(0).normal(size=(30, 3))
+    table = ContributionDisplay(["a", "b", "c"], names, parts).plot(max_rows=30)
+    assert_apart(table.ax_.get_yticklabels(), table.figure_)
+
+
+@pytest.mark.parametrize("n_rankers", [3, 5, 30])
+def test_legends_of_many_rankers_stay_inside_the_figure_and_off_the_lines(n_rankers):
+    scores = {LONG.format(j): np.roll(RANKER.predict(X), j) for j in range(n_rankers)}
+    display = MetricAtKDisplay.from_predictions(Y, scores, GROUPS, n_resamples=20)
+    axes, legend = boxes([display.ax_, display.ax_.get_legend()], display.figure_)
+    assert legend.x0 >= 0
+    assert legend.x1 <= display.figure_.bbox.x1
+    assert legend.y0 >= 0
+    assert legend.y1 <= display.figure_.bbox.y1
+    assert axes.width > 300
+    assert n_rankers < 5 or legend.x0 >= axes.x1
+
+
+def test_many_rankers_with_long_names_can_be_compared():
+    data = make_ranking(20, random_state=0)
+    rankers = {LONG.format(a): ListMLERanker(alpha=a) for a in range(1, 41)}
+    many = compare_rankers(
+        rankers, *data, reference=LONG.format(40), cv=2, n_resamples=50
+    )
+    display = RankerComparisonDisplay.from_comparison(many, metric="ndcg@10")
+    means, lists = display.axes_
+    assert means.get_title() == "30 of 40"
+    rows = [" ".join(row.split()) for row in names_of(means.yaxis)]
+    assert sum("(reference)" in row for row in rows) == 1
+    assert_apart(means.get_yticklabels(), display.figure_)
+    label = lists.yaxis.label.get_window_extent()
+    assert label.y0 >= 0
+    assert label.y1 <= display.figure_.bbox.y1
+    (first,) = RankerComparisonDisplay.from_comparison(
+        many, metric="ndcg@10", max_shown=2
+    ).lines_
+    assert rows[0].startswith(first)
+
+
+def test_vertical_axes_that_count_lists_have_whole_numbers():
+    display = ListsDisplay.from_data(Y[:12], GROUPS[:12])
+    for axes in (display.axes_[0], display.axes_[2]):
+        ticks = axes.get_yticks()
+        np.testing.assert_array_equal(ticks, np.rint(ticks))
