@@ -51,12 +51,17 @@ def metric_name(text: str) -> str:
         raise argparse.ArgumentTypeError(str(problem)) from None
 
 
+def _number(text: str) -> float:
+    """Return a number, NaN for text that is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def threshold(text: str) -> float:
     """Return a correlation, or raise for argparse."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = _number(text)
     if not 0 <= value < 1:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a number of at least 0 and below 1; files stand before it"
@@ -90,10 +95,7 @@ def positive(text: str) -> float:
 
 def number_from(smallest: float, *, finite: bool) -> Callable[[str], float]:
     def number(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
+        value = _number(text)
         if not value >= smallest or (finite and value == math.inf):
             kind = "finite number" if finite else "number"
             raise argparse.ArgumentTypeError(

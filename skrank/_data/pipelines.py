@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import sklearn
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from skrank._data.checks import refuse_lazy
 
 
-def without_search(estimator: Any) -> Any:
-    """Return the model that a search found, or the estimator itself."""
-    for name in ("best_estimator_", "ranker_"):
+def without_search(
+    estimator: Any, names: Sequence[str] = ("best_estimator_", "ranker_")
+) -> Any:
+    """Return the model that a search keeps under one of the names, or the estimator."""
+    for name in names:
         if hasattr(estimator, name):
-            return without_search(getattr(estimator, name))
+            return without_search(getattr(estimator, name), names)
+    return estimator
+
+
+def with_best_model(estimator: Any) -> Any:
+    """Replace a search, also as the last step of pipelines, by its best model.
+
+    A search's ``predict`` takes X alone; that of ``RankerCV``, which stays, takes what
+    its ranker takes.
+    """
+    estimator = without_search(estimator, ["best_estimator_"])
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        model = with_best_model(last)
+        if model is not last:
+            return Pipeline([*estimator.steps[:-1], (name, model)])
     return estimator
 
 

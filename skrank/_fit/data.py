@@ -17,6 +17,7 @@ from skrank._data.groups import find_groups
 from skrank._data.lists import Floats, Indices, Lists
 from skrank._data.weights import split_weights
 from skrank._fit.blocks import is_memory_mapped, linear_scores
+from skrank._fit.features import constant_features
 
 LARGEST_OFFSET = 2.0**26  # half of the 52 binary digits are left for sums with it
 
@@ -171,6 +172,12 @@ def check_data(
         shares=shares,
         offset=None if known is None else grouping.gather(known),
     )
+
+
+def with_constant_features(data: FitData) -> FitData:
+    """Return gathered data with the features that cannot rank."""
+    data = data.gathered()
+    return replace(data, constant=constant_features(data.X, data.lists, data.rows))
 
 
 def refuse_missing_offset(ranker: Any, offset: Any, method: str) -> None:

@@ -10,6 +10,7 @@ from skrank._data.lists import Floats
 from skrank._fit.gram import Gram
 from skrank._fit.objective import LinearObjective
 from skrank._fit.points import Point, not_finite, why_stopped
+from skrank._fit.progress import solver_ended
 from skrank._fit.search import LAST_DIGITS, Search
 from skrank._fit.solution import Solution
 
@@ -107,11 +108,7 @@ def _solution(search: Search) -> Solution:
     at, gap, share = search.at, 0.0, 0.0
     if search.has_moved:
         gap, share = search.gap(), search.share_left() ** 2
-    if search.verbose > 0:
-        print(
-            f"[{search.name}] stopped after {search.n_iter} iterations: objective "
-            f"{at.value:.9g}, by estimate {gap:.2g} above the least"
-        )
+    solver_ended(search.name, search.n_iter, at.value, gap, search.verbose)
     ended = at if search.reason in ("converged", "enough", "ftol") else search.latest
     for point in (at, ended):
         if not np.isfinite(point.value + np.sum(point.parameters + point.gradient)):

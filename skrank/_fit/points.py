@@ -77,6 +77,16 @@ class KinkedSearch:
             raise ValueError(not_finite(self.name, "at zero weights"))
         self.unit = largest or 1.0
 
+    def evaluate_start(self, known: Point | None = None) -> None:
+        """Evaluate at the start, unless the point there is known."""
+        if np.array_equal(self.start, self.objective.start):
+            self.at = self.zero
+        else:
+            self.at = known or self.evaluate(self.start)
+        if not np.isfinite(self.at.value):
+            raise ValueError(not_finite(self.name, "where the fit starts"))
+        self.highest = max(self.zero.value, self.at.value)
+
     def evaluate(self, parameters: Floats) -> Point:
         """Evaluate the whole objective at some parameters."""
         self.n_evaluations += 1

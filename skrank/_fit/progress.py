@@ -1,4 +1,4 @@
-"""Report the progress of a fit to scikit-learn's callbacks, if it has them."""
+"""Report the progress of a fit: in printed lines, and to scikit-learn's callbacks."""
 
 from __future__ import annotations
 
@@ -20,11 +20,30 @@ F = TypeVar("F", bound=Callable[..., Any])
 _listener: ContextVar[Callable[[], None] | None] = ContextVar("listener", default=None)
 
 
-def iteration_done() -> None:
-    """Notify the callbacks of the running fit, if any, of a finished iteration."""
+def solver_began(name: str, value: float, verbose: int) -> None:
+    """Print the objective at zero weights, where ``verbose`` is positive."""
+    if verbose > 0:
+        print(f"[{name}] zero weights: objective {value:.9g}")
+
+
+def iteration_done(name: str, n_iter: int, value: float, verbose: int) -> None:
+    """Notify the callbacks of a finished iteration; print each ``verbose``-th."""
     listener = _listener.get()
     if listener is not None:
         listener()
+    if verbose > 0 and n_iter % verbose == 0:
+        print(f"[{name}] iteration {n_iter}: objective {value:.9g}")
+
+
+def solver_ended(
+    name: str, n_iter: int, value: float, gap: float, verbose: int
+) -> None:
+    """Print where the solver ended, where ``verbose`` is positive."""
+    if verbose > 0:
+        print(
+            f"[{name}] stopped after {n_iter} iterations: objective {value:.9g}, by "
+            f"estimate {gap:.2g} above the least"
+        )
 
 
 def reports_progress(fit: F) -> F:

@@ -16,9 +16,9 @@ from skrank._fit.points import (
     not_finite,
     why_stopped,
 )
-from skrank._fit.progress import iteration_done
+from skrank._fit.progress import iteration_done, solver_began, solver_ended
 from skrank._fit.quadratic import Quadratic
-from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS
+from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS, met_ftol
 from skrank._fit.solution import Solution
 
 MOST_GRAMS = 6  # matrices of a fit: later ones tell little that steps did not
@@ -59,16 +59,8 @@ class ProximalSearch(KinkedSearch):
     def begin(self, sums: Gram | None) -> None:
         """Evaluate at zero weights and at the start; take a model of the curvature."""
         self.evaluate_zero()
-        if self.verbose > 0:
-            value = self.zero.value
-            print(f"[{self.name}] zero weights: objective {value:.9g}")
-        if np.array_equal(self.start, self.objective.start):
-            self.at = self.zero
-        else:
-            self.at = self.known_start() or self.evaluate(self.start)
-        self.highest = max(self.zero.value, self.at.value)
-        if not np.isfinite(self.at.value):
-            raise ValueError(not_finite(self.name, "where the fit starts"))
+        solver_began(self.name, self.zero.value, self.verbose)
+        self.evaluate_start(self.known_start())
         shared = self.objective.shared
         known = shared.get("model")
         if sums is None and known is not None:
@@ -189,10 +181,7 @@ class ProximalSearch(KinkedSearch):
     def after_step(self, before: Point) -> None:
         """Look at where the step led; stop where the search should."""
         self.n_iter += 1
-        iteration_done()
-        if self.verbose > 0 and self.n_iter % self.verbose == 0:
-            value = self.at.value
-            print(f"[{self.name}] iteration {self.n_iter}: objective {value:.9g}")
+        iteration_done(self.name, self.n_iter, self.at.value, self.verbose)
         self.look_ahead()
         if self.is_done():
             self.reason = "converged"
@@ -202,10 +191,7 @@ class ProximalSearch(KinkedSearch):
             self.reason = "enough"
         elif self.n_iter >= self.max_iter or self.n_evaluations >= self.max_evaluations:
             self.reason = "limit"
-        elif (
-            self.ftol > LAST_DIGITS
-            and before.value - self.at.value <= self.ftol * self.decrease()
-        ):
+        elif met_ftol(self.ftol, before.value - self.at.value, self.decrease()):
             self.reason = "ftol"
         elif self.new_model_pays():
             self.make_model()
@@ -286,11 +272,7 @@ def minimize_proximal(
 def _solution(search: ProximalSearch) -> Solution:
     """Return where the search ended, and what went wrong."""
     at = search.at
-    if search.verbose > 0:
-        print(
-            f"[{search.name}] stopped after {search.n_iter} iterations: objective "
-            f"{at.value:.9g}, by estimate {search.gap:.2g} above the least"
-        )
+    solver_ended(search.name, search.n_iter, at.value, search.gap, search.verbose)
     if not np.isfinite(at.value + np.sum(at.parameters + at.gradient)):
         raise ValueError(not_finite(search.name, f"after {search.n_iter} iterations"))
     problem = None

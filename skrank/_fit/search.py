@@ -20,7 +20,7 @@ from skrank._fit.gram import (
 from skrank._fit.objective import LinearObjective
 from skrank._fit.parts import gram_inside_parts
 from skrank._fit.points import Point, known_start, not_finite
-from skrank._fit.progress import iteration_done
+from skrank._fit.progress import iteration_done, solver_began
 from skrank._fit.whitening import (
     Coordinates,
     Units,
@@ -91,9 +91,7 @@ class Search:
         steepest = np.max(np.abs(self.zero.gradient), initial=0.0)
         if not np.isfinite(self.zero.value + steepest):
             raise ValueError(not_finite(self.name, "at zero weights"))
-        if self.verbose > 0:
-            value = self.zero.value
-            print(f"[{self.name}] zero weights: objective {value:.9g}")
+        solver_began(self.name, self.zero.value, self.verbose)
         if np.array_equal(self.start, zero):
             self.at = self.latest = self.zero
         else:
@@ -257,20 +255,14 @@ class Search:
         """Make the last evaluation the current point, and stop if a rule says so."""
         before, self.at = self.at, self.latest
         self.n_iter += 1
-        iteration_done()
-        if self.verbose > 0 and self.n_iter % self.verbose == 0:
-            value = self.at.value
-            print(f"[{self.name}] iteration {self.n_iter}: objective {value:.9g}")
+        iteration_done(self.name, self.n_iter, self.at.value, self.verbose)
         if self.is_done():
             self.reason = "converged"
         elif self.enough is not None and self.enough(self.at, self.gap()):
             self.reason = "enough"
         elif self.n_iter >= self.max_iter:
             self.reason = "limit"
-        elif (
-            self.ftol > LAST_DIGITS
-            and before.value - self.at.value <= self.ftol * self.decrease()
-        ):
+        elif met_ftol(self.ftol, before.value - self.at.value, self.decrease()):
             self.reason = "ftol"
         elif self.whitening_pays():
             self.reason = "whiten"
@@ -367,6 +359,11 @@ class Search:
         low[len(low) - n_extra :] = np.minimum((-limit - extra) * unit, 0.0)
         high[len(high) - n_extra :] = np.maximum((limit - extra) * unit, 0.0)
         return Bounds(low, high)
+
+
+def met_ftol(ftol: float, fall: float, decrease: float) -> bool:
+    """Return whether an iteration lowered the objective by too little to go on."""
+    return ftol > LAST_DIGITS and fall <= ftol * decrease
 
 
 def _norm(slope: Floats) -> float:

@@ -10,9 +10,9 @@ from scipy.optimize import Bounds, OptimizeResult, minimize
 from skrank._data.lists import Floats
 from skrank._fit.gram import Gram
 from skrank._fit.objective import LinearObjective
-from skrank._fit.points import KinkedSearch, Point, not_finite
+from skrank._fit.points import KinkedSearch, Point
 from skrank._fit.progress import iteration_done
-from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS
+from skrank._fit.search import EVALUATIONS_AN_ITERATION, met_ftol
 from skrank._fit.solution import Solution
 from skrank._fit.whitening import units_of_spread
 
@@ -91,11 +91,8 @@ class _Split(KinkedSearch):
         self.tol, self.max_iter, self.enough = tol, max_iter, enough
         self.verbose, self.is_done = verbose, False
         self.evaluate_zero()
-        same = np.array_equal(self.start, objective.start)
-        self.at = self.latest = self.zero if same else self.evaluate(self.start)
-        self.highest = max(self.zero.value, self.at.value)
-        if not np.isfinite(self.at.value):
-            raise ValueError(not_finite(name, "where the fit starts"))
+        self.evaluate_start()
+        self.latest = self.at
         self.both = bool(self.terms.l1.any())
 
     def evaluate(self, parameters: Floats) -> Point:
@@ -160,10 +157,7 @@ class _Split(KinkedSearch):
         """Make the last evaluation the current point, and stop if a rule says so."""
         before, self.at = self.at, self.latest
         self.n_iter += 1
-        iteration_done()
-        if self.verbose > 0 and self.n_iter % self.verbose == 0:
-            value = self.at.value
-            print(f"[{self.name}] iteration {self.n_iter}: objective {value:.9g}")
+        iteration_done(self.name, self.n_iter, self.at.value, self.verbose)
         fall = before.value - self.at.value
         self.is_done = (
             self.residual(self.at) <= self.tol
@@ -173,10 +167,7 @@ class _Split(KinkedSearch):
                     self.at._replace(gradient=self.subgradient(self.at)), np.inf
                 )
             )
-            or (
-                ftol > LAST_DIGITS
-                and fall <= ftol * max(self.zero.value - self.at.value, 0.0)
-            )
+            or met_ftol(ftol, fall, max(self.zero.value - self.at.value, 0.0))
         )
         if self.is_done:
             raise StopIteration

@@ -11,9 +11,9 @@ import numpy as np
 from skrank._data.lists import Floats, Indices
 from skrank._fit.gram import Gram
 from skrank._fit.objective import LinearObjective
-from skrank._fit.points import KinkedSearch, Point, not_finite
+from skrank._fit.points import KinkedSearch, Point
 from skrank._fit.proximal import minimize_proximal
-from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS
+from skrank._fit.search import EVALUATIONS_AN_ITERATION, met_ftol
 from skrank._fit.solution import Solution
 from skrank._fit.split import minimize_split
 
@@ -72,7 +72,7 @@ def minimize_on_working_sets(
         if enough is not None and enough(sets.subgradient_point(), sets.gap):
             break
         fall, whole = before - sets.at.value, sets.highest - sets.at.value
-        if ftol > LAST_DIGITS and fall <= ftol * whole:
+        if met_ftol(ftol, fall, whole):
             return sets.solution()
     objective.shared["last"] = sets.smooth_point(), objective.ridge
     first = sets.solution()
@@ -103,11 +103,7 @@ class _Sets(KinkedSearch):
         self.problem: str | None = None
         self.gap = 0.0
         self.evaluate_zero()
-        same = np.array_equal(self.start, objective.start)
-        self.at = self.zero if same else self.evaluate(self.start)
-        if not np.isfinite(self.at.value):
-            raise ValueError(not_finite(name, "where the fit starts"))
-        self.highest = max(self.zero.value, self.at.value)
+        self.evaluate_start()
         self.slope = self.subgradient(self.at)
 
     def residual(self) -> float:

@@ -17,7 +17,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from skrank._kernels._browsing cimport read_row, same
+from skrank._kernels._browsing cimport check_rows_and_table, read_row, same
 from skrank._kernels._lists cimport Shape, check_length, shape_of_blocks
 
 cdef enum:
@@ -133,11 +133,7 @@ def browsing_worth(
     cdef Py_ssize_t width = table.shape[0], cutoff = rank_weight.shape[0]
     cdef Py_ssize_t list_number, b, first, m, rank
     cdef double total
-    check_length("attraction", attraction.shape[0], shape.n_rows, "row")
-    check_length("utility", utility.shape[0], shape.n_rows, "row")
-    check_length("table", table.shape[1], width, "rank in each row")
-    if width < 2:
-        raise ValueError(f"table must have at least 2 rows and columns, got {width}.")
+    check_rows_and_table(shape.n_rows, attraction, utility, table)
     if limit < 1:
         raise ValueError(f"limit must be at least 1, got {limit}.")
     out = np.empty(shape.n_lists)

@@ -15,7 +15,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from skrank._kernels._browsing cimport read_row, same
+from skrank._kernels._browsing cimport check_rows_and_table, read_row, same
 from skrank._kernels._lists cimport (
     Shape,
     check_length,
@@ -65,11 +65,7 @@ def browsing_extreme_order(
     cdef Py_ssize_t list_number, start, n, k, i, at, b
     cdef double best, gain
     cdef bint alike
-    check_length("attraction", attraction.shape[0], shape.n_rows, "row")
-    check_length("utility", utility.shape[0], shape.n_rows, "row")
-    check_length("table", table.shape[1], width, "rank in each row")
-    if width < 2:
-        raise ValueError(f"table must have at least 2 rows and columns, got {width}.")
+    check_rows_and_table(shape.n_rows, attraction, utility, table)
     check_length("wanted", wanted.shape[0], shape.n_lists, "list")
     out = np.arange(shape.n_rows)
     cdef Py_ssize_t[::1] order = out
@@ -240,11 +236,7 @@ def browsing_search(
     cdef Py_ssize_t list_number, start, n, k, m, i, j, d, from_i, from_j, low
     cdef bint swap, from_swap
     cdef double best, gain, clicked, highest
-    check_length("attraction", attraction.shape[0], shape.n_rows, "row")
-    check_length("utility", utility.shape[0], shape.n_rows, "row")
-    check_length("table", table.shape[1], width, "rank in each row")
-    if width < 2:
-        raise ValueError(f"table must have at least 2 rows and columns, got {width}.")
+    check_rows_and_table(shape.n_rows, attraction, utility, table)
     check_length("wanted", wanted.shape[0], shape.n_lists, "list")
     out = np.arange(shape.n_rows)
     cdef Py_ssize_t[::1] all_rows = out

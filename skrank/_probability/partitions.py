@@ -275,10 +275,9 @@ def expected_levels(
     value[_ranges(starts, sizes)] = enumerate_stages(
         scores, starts, sizes, model.log_weights, model.arithmetic
     )[0]
-    for chosen in _long_parts(lists, n_samples):
-        rows = _ranges(lists.starts[chosen], lists.sizes[chosen])
-        part = Lists(lists.sizes[chosen])
-        levels = model.draw(scores[rows], part, n_samples, seed, int(rows[0]))
+    for _, rows, _, levels in _draws_of_long_lists(
+        scores, lists, model, n_samples, seed
+    ):
         value[rows] = levels.mean(axis=0)
         error[rows] = levels.std(axis=0, ddof=1) / np.sqrt(n_samples)
     return ExpectedLevel(value, error)
@@ -311,11 +310,9 @@ def pair_probabilities(
     i, j = first[exact] - start, second[exact] - start
     above, below = begin + i * size + j, begin + j * size + i
     proba[exact] = np.column_stack((wins[above], ties[above], wins[below]))
-    # The first row is the place of the random numbers: parts of other sizes draw alike.
-    for chosen in _long_parts(lists, n_samples):
-        rows = _ranges(lists.starts[chosen], lists.sizes[chosen])
-        part = Lists(lists.sizes[chosen])
-        levels = model.draw(scores[rows], part, n_samples, seed, int(rows[0]))
+    for chosen, _, part, levels in _draws_of_long_lists(
+        scores, lists, model, n_samples, seed
+    ):
         one, other = _pairs_of(part)
         count = np.zeros((len(one), 3))
         for level in levels:
@@ -379,12 +376,22 @@ def _pairs_of(lists: Lists) -> tuple[Indices, Indices]:
     return np.repeat(rows, later), _ranges(rows + 1, later)
 
 
-def _long_parts(lists: Lists, n_samples: int) -> Iterator[Indices]:
-    """Yield numbers of the lists that are not short, in parts that fit in memory."""
+def _draws_of_long_lists(
+    scores: Floats, lists: Lists, model: SubsetModel, n_samples: int, seed: int
+) -> Iterator[tuple[Indices, Indices, Lists, NDArray]]:
+    """Yield numbers of long lists, their rows, these as lists, and drawn levels.
+
+    The lists come in parts whose draws fit in memory.
+    """
     numbers = np.flatnonzero(lists.sizes > SHORT)
+    if not len(numbers):
+        return
     drawn = np.cumsum(lists.sizes[numbers]) * float(n_samples)
-    yield from (
-        np.split(numbers, np.flatnonzero(np.diff(drawn // DRAWN_AT_ONCE)) + 1)
-        if len(numbers)
-        else ()
-    )
+    cuts = np.flatnonzero(np.diff(drawn // DRAWN_AT_ONCE)) + 1
+    for chosen in np.split(numbers, cuts):
+        rows = _ranges(lists.starts[chosen], lists.sizes[chosen])
+        part = Lists(lists.sizes[chosen])
+        # Random numbers are counted from the first row, so that the draws of a list do
+        # not depend on where lists are cut into parts.
+        levels = model.draw(scores[rows], part, n_samples, seed, int(rows[0]))
+        yield chosen, rows, part, levels

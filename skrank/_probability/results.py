@@ -230,6 +230,15 @@ def _labels_of_pairs(pairs: Any) -> dict[str, NDArray]:
     return {"first": first, "second": second}
 
 
+def _columns_of_outcomes(numbers: dict[str, Floats]) -> dict[str, NDArray]:
+    """Return columns for each outcome of pairs, named by outcome and kind of number."""
+    return {
+        f"{outcome}{kind}": values[:, place]
+        for place, outcome in enumerate(("win", "tie", "lose"))
+        for kind, values in numbers.items()
+    }
+
+
 class _ListPairProba(NamedTuple):
     first: Indices
     second: Indices
@@ -264,12 +273,11 @@ class ListPairProba(ProbaTable, _ListPairProba):
 
     def _columns(self) -> dict[str, NDArray]:
         """Return one column a number, and rows by their labels."""
-        columns = _labels_of_pairs(self)
-        for number, name in enumerate(("win", "tie", "lose")):
-            columns[name] = self.proba[:, number]
-        for number, name in enumerate(("win", "tie", "lose")):
-            columns[f"{name}_error"] = self.standard_error[:, number]
-        return columns
+        return {
+            **_labels_of_pairs(self),
+            **_columns_of_outcomes({"": self.proba}),
+            **_columns_of_outcomes({"_error": self.standard_error}),
+        }
 
 
 class _ListPairIntervals(NamedTuple):
@@ -310,9 +318,5 @@ class ListPairIntervals(ProbaTable, _ListPairIntervals):
 
     def _columns(self) -> dict[str, NDArray]:
         """Return one column a number, and rows by their labels."""
-        columns = _labels_of_pairs(self)
-        for number, name in enumerate(("win", "tie", "lose")):
-            columns[name] = self.proba[:, number]
-            columns[f"{name}_low"] = self.low[:, number]
-            columns[f"{name}_high"] = self.high[:, number]
-        return columns
+        numbers = {"": self.proba, "_low": self.low, "_high": self.high}
+        return {**_labels_of_pairs(self), **_columns_of_outcomes(numbers)}

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from skrank._data.checks import count_of, finite_column
 from skrank._data.lists import Floats
+from skrank._data.pipelines import without_search
 
 FORMAT = "skrank linear formula"
 VERSION = 1
@@ -265,8 +266,7 @@ def refuse_scaling_by_list(step: Any) -> None:
 
 def _steps(ranker: Any) -> list[Any]:
     """Return the steps of a pipeline, of pipelines in it too, or the ranker alone."""
-    if not isinstance(ranker, Pipeline):
-        ranker = getattr(ranker, "best_estimator_", ranker)
+    ranker = without_search(ranker)
     if not isinstance(ranker, Pipeline):
         return [ranker]
     steps = [

@@ -16,14 +16,13 @@ from skrank._data.groups import takes_groups
 from skrank._data.parameters import checks_parameters
 from skrank._data.rollback import keeps_old_state
 from skrank._fit.bounds import read_bounds
-from skrank._fit.data import FitData, check_data
+from skrank._fit.data import FitData, check_data, with_constant_features
 from skrank._fit.diagnostics import (
     warn_of_cost,
     warn_of_data,
     warn_of_growth,
     warn_of_solution,
 )
-from skrank._fit.features import constant_features
 from skrank._fit.minimizing import minimize_smooth
 from skrank._fit.objective import LinearObjective
 from skrank._fit.penalty import penalty_by_rule
@@ -178,8 +177,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         self.alpha_ = (
             penalty_by_rule(data) if isinstance(self.alpha, str) else self.alpha
         )
-        loss = self._loss()
-        data = replace(data, y=loss.check_labels(data.y, data.lists))
+        data, loss = self._with_checked_labels(data)
         if self._why_inexact() is None:
             warn_of_cost(name, data, loss)
         self._fit_objective(name, self._objective(data, loss))
@@ -236,10 +234,23 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
 
     def _fit_data(self, X, y, groups, sample_weight, offset=None):
         """Return the checked data of a fit, and which features are constant."""
-        data = check_data(
-            self, X, y, groups, sample_weight, offset=offset, method="fit", reset=True
-        ).gathered()
-        return replace(data, constant=constant_features(data.X, data.lists, data.rows))
+        return with_constant_features(
+            check_data(
+                self,
+                X,
+                y,
+                groups,
+                sample_weight,
+                offset=offset,
+                method="fit",
+                reset=True,
+            )
+        )
+
+    def _with_checked_labels(self, data: FitData) -> tuple[FitData, Any]:
+        """Return data with the labels that the loss takes, and the loss."""
+        loss = self._loss()
+        return replace(data, y=loss.check_labels(data.y, data.lists)), loss
 
     def _objective(self, data: FitData, loss: Any) -> LinearObjective:
         """Return the objective of the ranker on some data."""

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNUSED, get_routing_for_object
 
 from skrank._data.groups import find_groups, takes_groups
+from skrank._data.pipelines import with_best_model
 
 
 class RankingScorer(BaseEstimator):
@@ -207,7 +208,7 @@ class RankingScorer(BaseEstimator):
 
 def predicted(estimator: Any, X: Any, of_lists: dict[str, Any]) -> Any:
     """Return what ``predict`` returns when given the data of lists that it requests."""
-    model = _without_search(estimator)
+    model = with_best_model(estimator)
     requester = model
     if isinstance(model, Pipeline) and not _routing_is_on():
         # Without routing a pipeline passes all arguments to its last step, and to no
@@ -218,18 +219,6 @@ def predicted(estimator: Any, X: Any, of_lists: dict[str, Any]) -> Any:
     if requested:
         return model.predict(X, **{name: of_lists[name] for name in requested})
     return estimator.predict(X)
-
-
-def _without_search(estimator):
-    """Replace a search by its best model, since a search's predict takes X alone."""
-    if hasattr(estimator, "best_estimator_"):
-        return _without_search(estimator.best_estimator_)
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        model = _without_search(last)
-        if model is not last:
-            return Pipeline([*estimator.steps[:-1], (name, model)])
-    return estimator
 
 
 def _routing_is_on():

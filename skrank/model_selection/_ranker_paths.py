@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from skrank._fit.data import FitData
-from skrank._fit.features import constant_features
+from skrank._fit.data import FitData, with_constant_features
 from skrank._fit.objective import LinearObjective
 from skrank._fit.path import largest_alpha, solve_path
 from skrank.linear_model._base import BaseLinearRanker
@@ -79,12 +77,9 @@ def _prepared(
     ranker: BaseLinearRanker, data: FitData, alpha: float
 ) -> tuple[BaseLinearRanker, LinearObjective]:
     """Return a ranker and what it minimises on some data."""
-    data = data.gathered()
-    data = replace(data, constant=constant_features(data.X, data.lists, data.rows))
     model = clone(ranker)
     model.alpha_ = alpha
-    loss = model._loss()
-    data = replace(data, y=loss.check_labels(data.y, data.lists))
+    data, loss = model._with_checked_labels(with_constant_features(data))
     return model, model._objective(data, loss)
 
 
