@@ -181,6 +181,22 @@ def test_each_module_has_its_place():
     assert {unit_of(name) for name in MODULES} <= set(ARROWS), "place it in FLOORS"
 
 
+def test_the_page_of_architecture_names_each_file_in_its_room():
+    page = (SOURCES.parent / "doc" / "architecture.md").read_text(encoding="utf-8")
+    listed = {}
+    for item in re.split(r"\n- ", page.partition("\n## Files\n")[2])[1:]:
+        title, _, text = item.partition(":")
+        for room in re.findall(r"\*\*`(\w+)`\*\*", title):
+            listed[room] = set(re.findall(r"`(\w+)`", text))
+    files = {}
+    for path in PATHS:
+        room, *_ = path.relative_to(SOURCES).with_suffix("").parts
+        if path.stem != "__init__":
+            files.setdefault(room, set()).add(path.stem)
+    missing = {room: names - listed.get(room, set()) for room, names in files.items()}
+    assert {room: names for room, names in missing.items() if names} == {}
+
+
 def test_imports_follow_the_arrows():
     wrong = {name: wrong_arrows(name, *module) for name, module in MODULES.items()}
     assert {name: units for name, units in wrong.items() if units} == {}
