@@ -19,7 +19,7 @@ def cells_of(*paths):
     ("page", "results", "at_least"),
     [
         ("features.md", "defaults/features.md", 50),
-        ("real_data.md", "real_data/summary.md", 100),
+        ("real_data.md", "real_data/summary.md", 60),
         ("defaults.md", "defaults/*.md", 200),
         ("which_ranker.md", "fusion.md", 20),
     ],
