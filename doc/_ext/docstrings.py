@@ -2,8 +2,10 @@
 
 import re
 
-# Names such as n_features_in_ in the type of a parameter, which would be links.
+# Names such as n_features_in_ in the type of a parameter, which would be links, and the
+# line of a parameter: its names, and its type.
 TRAILING = re.compile(r"(?<![`\w])(\w+_)(?=[,)])")
+PARAMETER = re.compile(r"^(\s*\w[\w, ]* : )(.*)")
 
 
 def mend(app, what, name, obj, options, lines):
@@ -14,10 +16,12 @@ def mend(app, what, name, obj, options, lines):
             joined[-1] = joined[-1].removesuffix("\\").rstrip() + " " + line.lstrip()
         else:
             joined.append(line)
-    lines[:] = [
-        TRAILING.sub(r"``\1``", line) if re.match(r"\s*\w[\w, ]* : ", line) else line
-        for line in joined
-    ]
+    lines[:] = [PARAMETER.sub(_quote_type, line, count=1) for line in joined]
+
+
+def _quote_type(match):
+    """Return a parameter's line with the names in its type quoted."""
+    return match[1] + TRAILING.sub(r"``\1``", match[2])
 
 
 def setup(app):

@@ -14,14 +14,12 @@ STYLE = """<style>
 .skrank .skrank-scroll {overflow-x: auto;}
 .skrank table {border-collapse: collapse; background: transparent; margin: .3em 0;
   width: auto; color: inherit; font-size: .9em;}
-.skrank caption {text-align: left; font-weight: bold; caption-side: top;
-  color: inherit; padding: .2em 0;}
+.skrank .skrank-caption {font-weight: bold; margin-top: .5em;}
 .skrank th, .skrank td {border: 0; border-bottom: 1px solid rgba(128, 128, 128, .35);
   padding: .25em .7em; text-align: right; vertical-align: top; background: transparent;
   color: inherit; white-space: nowrap; font-variant-numeric: tabular-nums;}
 .skrank th {font-weight: bold;}
-.skrank .skrank-text {text-align: left; white-space: normal; overflow-wrap: anywhere;
-  min-width: 8em;}
+.skrank .skrank-text {text-align: left; white-space: normal;}
 .skrank p, .skrank li {margin: .2em 0; max-width: 50em;}
 .skrank .skrank-error {border-left: 4px solid #d55e00; padding-left: .6em;}
 .skrank .skrank-warning {border-left: 4px solid #e69f00; padding-left: .6em;}
@@ -52,9 +50,11 @@ class Table(NamedTuple):
 
 def table_html(table: Table) -> str:
     """Return a table, every cell escaped and no name cut."""
-    lines = ['<div class="skrank-scroll"><table>']
+    lines = []
     if table.caption:
-        lines.append(f"<caption>{escape(table.caption)}</caption>")
+        # Above the box that scrolls, so that a long title breaks at the page's width.
+        lines.append(f'<p class="skrank-caption">{escape(table.caption)}</p>')
+    lines.append('<div class="skrank-scroll"><table>')
     lines.append(f"<thead>{_row(table.heads, 'th', table.n_text)}</thead><tbody>")
     lines += [_row(cells, "td", table.n_text) for cells in table.rows]
     return "".join([*lines, "</tbody></table></div>"])
