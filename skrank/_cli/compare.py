@@ -29,7 +29,7 @@ from skrank._cli.tables import (
     print_table,
     say,
 )
-from skrank._cli.yardsticks import reference_of, yardsticks
+from skrank._cli.yardsticks import PIPELINE, reference_of, yardsticks
 from skrank.model_selection import RankerComparison
 from skrank.model_selection._comparison import Fold, compare
 from skrank.model_selection._named_metrics import Metric
@@ -97,7 +97,8 @@ def _features(args: argparse.Namespace) -> str:
     if args.no_standardize:
         text = "as they are"
     if args.second_order is None:
-        return text
+        as_they_are = args.sparse or args.no_standardize
+        return text if as_they_are else f"{text}; as they are for {PIPELINE}"
     return text + (
         "; with products of two centred ones whose absolute correlation with the label "
         f"in training is above {args.second_order:g}"
@@ -120,10 +121,12 @@ def _compare(
     rankers = _rankers(args.alpha, args.n_jobs, args.seed)
     n_lists = min(map(_n_training_lists, folds))
     rankers |= yardsticks(args.sparse, n_lists, args.n_jobs, args.seed)
-    transformer = StandardScaler(copy=False, with_mean=not args.sparse)
+    as_they_are = {PIPELINE} & set(rankers)
+    transformer = StandardScaler(copy=bool(as_they_are), with_mean=not args.sparse)
     if args.no_standardize:
         transformer = None
     if args.second_order is not None:
+        as_they_are = set()  # the products are for all rows
         transformer = SecondOrderFeatures(
             args.second_order, standardize=not args.no_standardize
         )
@@ -135,6 +138,7 @@ def _compare(
             folds,
             metrics,
             transformer=transformer,
+            as_they_are=as_they_are,
             learned=fitted.append,
             budget=args.budget,
             progress=progress,

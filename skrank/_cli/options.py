@@ -98,7 +98,8 @@ def _add_data(parser: Parser) -> None:
         "--no-standardize",
         action="store_true",
         help="take features as they are; otherwise each gets mean 0 and standard "
-        "deviation 1 on the training part",
+        "deviation 1 on the training part, but for ranking_pipeline(), which scales "
+        "them itself",
     )
     data.add_argument(
         "--second-order",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +26,7 @@ from skrank.metrics._scorers import predicted
 from skrank.model_selection._named_metrics import Metric
 from skrank.model_selection._ranker_comparison import RankerComparison
 from skrank.model_selection._result import RankerResult, mean_of_defined
-
-SAMPLE = 50  # lists of the first trial fit
-GROWTH = 4  # factor of lists from one trial fit to the next
-ENOUGH = 1 / 20  # share of the budget that a trial must take to be believed
+from skrank.model_selection._trials import over_budget, too_slow
 
 
 class Ranked(NamedTuple):
@@ -116,6 +114,7 @@ def compare(
     metrics: Mapping[str, Metric],
     *,
     transformer: Any = None,
+    as_they_are: Collection[str] = (),
     learned: Callable[[Any], None] | None = None,
     budget: float = np.inf,
     progress: Callable[[int, str], None] | None = None,
@@ -139,7 +138,10 @@ def compare(
         which it does not apply.
     transformer : transformer, default=None
         Fitted to features and labels of each training part, for all rankers alike;
-        not timed.
+        not timed. It must not change the features in place if there are rankers in
+        ``as_they_are``.
+    as_they_are : collection of str, default=()
+        Names of rankers that get features as they are, without the transformer.
     learned : callable, default=None
         Called with the fitted transformer of each fold.
     budget : float, default=inf
@@ -165,7 +167,7 @@ def compare(
     # Pipelines and searches hand groups on only while routing is on.
     with sklearn.config_context(enable_metadata_routing=True):
         for number, fold in enumerate(folds):
-            train, test = fold.parts()
+            train, test = raw = fold.parts()
             if transformer is not None:
                 fitted = clone(transformer)
                 train = train._replace(X=fitted.fit_transform(train.X, train.y))
@@ -184,16 +186,21 @@ def compare(
                     continue
                 if progress is not None:
                     progress(number, name)
+                given = raw if name in as_they_are else (train, test)
                 if number == 0:
-                    result.problem = _too_slow(
-                        ranker, train, budget, len(folds), random_state
+                    result.problem = too_slow(
+                        partial(_seconds_of_fit, ranker),
+                        given[0],
+                        budget,
+                        len(folds),
+                        random_state,
                     )
                 if result.problem is None:
-                    scores = _scores(ranker, train, test, result)
+                    scores = _scores(ranker, *given, result)
                 if result.problem is None:
                     _measure(applicable, shared, scores, values[name], result)
                 if number == 0 and len(folds) > 1 and result.problem is None:
-                    result.problem = _over_budget(
+                    result.problem = over_budget(
                         f"the first of {len(folds)} fits",
                         result.seconds[0],
                         result.seconds[0] * len(folds),
@@ -314,6 +321,10 @@ def _timed_fit(ranker: Any, train: Ranked) -> tuple[Any, float]:
     return ranker, time.perf_counter() - start
 
 
+def _seconds_of_fit(ranker: Any, train: Ranked) -> float:
+    return _timed_fit(ranker, train)[1]
+
+
 def groups_for(ranker: Any, method: str, data: Ranked) -> dict[str, Any]:
     """Return the groups as a keyword if the ranker's method asks for them."""
     asked = get_routing_for_object(ranker).consumes(method, ["groups"])
@@ -329,70 +340,6 @@ def _note_warnings(caught: list[warnings.WarningMessage], notes: dict[str, int])
     }.items():
         text = kinds.get(kind, text)
         notes[text] = notes.get(text, 0) + 1
-
-
-def _too_slow(
-    ranker: Any, train: Ranked, budget: float, n_fits: int, random_state: int
-) -> str | None:
-    """Return why a ranker is expected to exceed the budget, or None.
-
-    Fits some whole lists and multiplies by the ratio of rows or of pairs, whichever is
-    larger. A trial beyond the budget is repeated, on more lists if it was short.
-    """
-    if not np.isfinite(budget):
-        return None
-    grouping = group_rows(train.groups)
-    sizes = grouping.lists.sizes.astype(np.float64)
-    n_lists = len(sizes)
-    of_row = grouping.scatter(grouping.lists.expand(np.arange(n_lists)))
-    order = np.random.RandomState(random_state).permutation(n_lists)
-    n_sample = min(SAMPLE, -(-n_lists // 10))
-    while n_sample < n_lists:
-        chosen = np.zeros(n_lists, dtype=bool)
-        chosen[order[:n_sample]] = True
-        part = sizes[chosen]
-        factor = sizes.sum() / part.sum()
-        if (part > 1).any():
-            factor = max(
-                factor, (sizes * (sizes - 1)).sum() / (part * (part - 1)).sum()
-            )
-        part_of_train = train.take(chosen[of_row])
-        problem, fastest = None, np.inf
-        for _ in range(2):  # a first fit may include work that is done once
-            start = time.perf_counter()
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    seconds = _timed_fit(ranker, part_of_train)[1]
-            except Exception:
-                # Some rankers need more lists than these. If the failed fit was fast
-                # enough, the fit to all rows will show what happens.
-                seconds = time.perf_counter() - start
-            fastest = min(fastest, seconds)
-            problem = _over_budget(
-                f"a fit to {n_sample} of {n_lists} lists",
-                fastest,
-                fastest * factor * n_fits,
-                budget,
-            )
-            if problem is None:
-                return None
-        if fastest >= budget * ENOUGH:
-            return problem
-        n_sample *= GROWTH
-    return None
-
-
-def _over_budget(
-    trial: str, seconds: float, expected: float, budget: float
-) -> str | None:
-    """Return a text if all fits would exceed the budget, else None."""
-    if expected <= budget:
-        return None
-    return (
-        f"skipped: {trial} took {seconds:.3g} s, so the row could take up to about "
-        f"{expected:.3g} s, over the budget of {budget:g} s"
-    )
 
 
 def one_line(message: Any) -> str:

@@ -159,6 +159,9 @@ def test_the_best_of_each_column_is_marked(run, files):
 @pytest.mark.parametrize("standardize", [True, False])
 def test_numbers_equal_a_hand_written_loop_over_two_files(run, files, standardize):
     (X, y, g), (X_test, y_test, g_test) = load_letor(list(files))
+    with config_context(enable_metadata_routing=True):  # which takes them as they are
+        pipeline = ranking_pipeline().fit(X, y, groups=g)
+        piped = pipeline.predict(X_test, groups=g_test)
     if standardize:
         scaler = StandardScaler().fit(X)
         X, X_test = scaler.transform(X), scaler.transform(X_test)
@@ -170,9 +173,6 @@ def test_numbers_equal_a_hand_written_loop_over_two_files(run, files, standardiz
     by_list = QueryScaler()
     Z = by_list.fit_transform(X, groups=g)
     Z_test = by_list.transform(X_test, groups=g_test)
-    with config_context(enable_metadata_routing=True):
-        pipeline = ranking_pipeline().fit(X, y, groups=g)
-        piped = pipeline.predict(X_test, groups=g_test)
     for name, scores in (
         ("RankNetRanker()", RankNetRanker().fit(X, y, g).predict(X_test)),
         ("Ridge() pointwise", Ridge().fit(X, y).predict(X_test)),

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from skrank.datasets import make_ranking
 from skrank.linear_model import RankNetRanker
 from skrank.metrics import list_labels, ndcg_score
-from skrank.model_selection import QueryKFold, _comparison
+from skrank.model_selection import QueryKFold, _comparison, _trials
 from skrank.model_selection._comparison import Fold, Ranked, compare, cut_folds
 from skrank.preprocessing import SecondOrderFeatures
 
@@ -53,7 +53,8 @@ class Costly(BaseEstimator):
 def clock(monkeypatch):
     clock = types.SimpleNamespace(now=0.0, rows=[])
     clock.perf_counter = lambda: clock.now
-    monkeypatch.setattr(_comparison, "time", clock)
+    for module in (_comparison, _trials):
+        monkeypatch.setattr(module, "time", clock)
     return clock
 
 
@@ -106,6 +107,26 @@ def test_a_transformer_learns_from_labels_and_is_handed_out_fold_by_fold(data):
         expected = SecondOrderFeatures(0.01).fit(train.X, train.y).pairs_
         np.testing.assert_array_equal(fitted.pairs_, expected)
     assert len(expected) > 0
+
+
+def test_rankers_that_scale_themselves_get_features_as_they_are(data):
+    folds = cut_folds(data, QueryKFold(3))
+    pair = {"raw": Ridge(), "scaled": Ridge()}
+    shared = compare(
+        pair,
+        folds,
+        {"ndcg": ndcg},
+        transformer=StandardScaler(),
+        as_they_are=["raw"],
+        budget=1e9,  # trial fits get them as they are, too
+    )
+    for name, transformer in (("raw", None), ("scaled", StandardScaler())):
+        alone = compare({name: Ridge()}, folds, {"ndcg": ndcg}, transformer=transformer)
+        np.testing.assert_array_equal(
+            shared.results[name].values["ndcg"], alone.results[name].values["ndcg"]
+        )
+    raw, scaled = (shared.results[name].values["ndcg"] for name in pair)
+    assert (raw != scaled).any()
 
 
 def test_what_it_is_given_stays_unfitted(data):
