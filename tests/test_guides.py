@@ -24,8 +24,9 @@ def lines_of(text):
 def test_the_code_of_a_page_runs_and_prints_what_is_shown(
     page, capsys, tmp_path, monkeypatch
 ):
-    if page.stem == "neural":
-        pytest.importorskip("torch", reason="the page is about networks")
+    for stem, package in (("neural", "torch"), ("comparing", "lightgbm")):
+        if page.stem == stem:
+            pytest.importorskip(package, reason="the page compares with it")
     monkeypatch.chdir(tmp_path)
     names = {}  # of all blocks, read one after the other
     with config_context():  # a page may turn routing on
