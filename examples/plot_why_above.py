@@ -23,7 +23,7 @@ X["cost"] = travel["gc"]
 X["income, if air"] = travel["hinc"] * X["air"]
 X.index = travel["mode"].astype(str) + " of " + traveller.astype(str)
 model = make_pipeline(StandardScaler(), ListMLERanker(alpha=0.001))
-model.fit(X, chosen, listmleranker__groups=traveller)
+model = model.fit(X, chosen, listmleranker__groups=traveller)
 
 # %%
 # What each feature adds for traveller 7, relative to the mean of the four modes.
