@@ -31,6 +31,7 @@ FAR_OUT = 20.0  # beyond all margins, where logistic slopes are still above roun
 # A fit with fewer iterations and a smaller share of decrease has ended too soon.
 FEW_ITERATIONS, LITTLE = 4, 0.02
 LARGE_RATIO = 1e6  # of ranges of features
+STEEP = 100.0  # ratio of slopes at zero weights above which all of X is looked at
 FALLS = 1e-2  # share of the objective by which changed scores should lower it
 INVOLVED = 1e-2  # share of the largest part in a direction
 
@@ -134,13 +135,21 @@ def warn_if_stuck(name: str, objective: LinearObjective, solution: Solution) -> 
 
 
 def _are_alike(objective: LinearObjective, ranges: Floats) -> bool:
-    """Return whether no feature reaches far beyond the sampled ones, by extremes of X.
+    """Return whether no feature reaches so far that the fit had to end too soon.
 
-    A list's range of a feature is at most that of all values of a block.
+    Such a feature is far steeper at zero weights than the others, in units of the
+    sampled ranges. If one is, extremes of X tell: a list's range of a feature is at
+    most that of all values of a block.
     """
     known = ranges > 0
     if not known.any():
         return False
+    zero = objective.shared.get("zero")
+    if zero is not None:
+        with np.errstate(over="ignore"):
+            slopes = np.abs(zero.gradient[: objective.n_features]) / objective.spread()
+        if np.max(slopes) <= STEEP * np.median(slopes):
+            return True
     usual = float(np.median(ranges[known])) / objective.n_sampled_blocks
     return objective.largest_range() < LARGE_RATIO * usual
 

@@ -21,6 +21,7 @@ from skrank._fit.objective import LinearObjective
 from skrank._fit.parts import gram_inside_parts
 from skrank._fit.points import Point, known_start, not_finite
 from skrank._fit.progress import iteration_done, solver_began
+from skrank._fit.uncorrelated import diagonal_of_few
 from skrank._fit.whitening import (
     Coordinates,
     Units,
@@ -143,7 +144,11 @@ class Search:
                 self.basis = row_space(self.objective, self.at.parameters)
             self.n_whitenings += 1
             with np.errstate(over="ignore", invalid="ignore"):
-                sums = weighted_gram(self.objective, self.at.parameters, self.basis)
+                if first is None:
+                    sums = diagonal_of_few(self.objective, self.at.parameters)
+                sums = sums or weighted_gram(
+                    self.objective, self.at.parameters, self.basis
+                )
         if first is None:
             self.first_sums = sums
             self.patience = PATIENCE
