@@ -82,3 +82,15 @@ def test_raw_docstrings_are_joined_and_names_with_an_underscore_quoted(extension
         "mean_, scale_ : ndarray of shape (``n_features_in_``,)",
         "    Kept as it is: n_features_in_, all the same.",
     ]
+
+
+def test_cutoffs_of_metrics_are_no_addresses(extensions):
+    nodes = pytest.importorskip("docutils.nodes", reason="the extra doc has docutils")
+    from docutils.core import publish_doctree
+
+    doctree = publish_doctree("Take ndcg@10 or https://example.org here.")
+    assert len(list(doctree.findall(nodes.reference))) == 2
+    extensions["docstrings"].unlink_addresses(None, doctree)
+    (link,) = doctree.findall(nodes.reference)
+    assert link["refuri"] == "https://example.org"
+    assert doctree.astext() == "Take ndcg@10 or https://example.org here."

@@ -24,7 +24,17 @@ def _quote_type(match):
     return match[1] + TRAILING.sub(r"``\1``", match[2])
 
 
+def unlink_addresses(app, doctree):
+    """Turn links such as mailto:ndcg@10 into the text they were."""
+    from docutils import nodes  # no package of the tests
+
+    for link in list(doctree.findall(nodes.reference)):
+        if link.get("refuri", "").startswith("mailto:"):
+            link.replace_self(link.children)
+
+
 def setup(app):
     """Run before numpydoc, whose priority is 500."""
     app.connect("autodoc-process-docstring", mend, priority=400)
+    app.connect("doctree-read", unlink_addresses)
     return {"parallel_read_safe": True}

@@ -43,8 +43,9 @@ def ranking_pipeline(
       its difference from the list's mean in units that all lists share;
     - "ranker": three linear rankers fused into one, with ``coef_``: the ListMLE whose
       stages weigh their gain, the ListMLE of the plain likelihood, and ridge
-      regression. Their penalties follow from the data (``alpha="auto"``, and leave-one-
-      out for ridge regression). Labels may be 0 and 1, grades, real or negative.
+      regression. Their penalties follow from the data (``alpha="auto"``, and
+      leave-one-out for ridge regression). Labels may be 0 and 1, grades, real or
+      negative.
 
     It is no model of probabilities: for these, for races and for choices take
     ``ListMLERanker()`` or another likelihood.

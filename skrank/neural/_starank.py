@@ -52,9 +52,10 @@ class STARanker(NeuralRanker):
     lists of :math:`-\log P(\pi^*)`, with the best arrangement of the labels fed to the
     decoder. Prediction takes the best candidate at each place.
 
-    Readings where the paper's text leaves room, see ``doc/neural.md``: the attention
-    of the encoder, u as the decoder's first state, and the tanh above. Memory of a step
-    grows with the square of the longest list.
+    The paper's text leaves room in some places. Readings of it are the attention of the
+    encoder, u as the decoder's first state, and the tanh above (the guide's page on
+    neural networks has them all). Memory of a step grows with the square of the longest
+    list.
 
     Parameters
     ----------
