@@ -68,11 +68,13 @@ class FusionRanker(RankerMixin, _BaseComposition):
         is off; so do steps of a pipeline.
     method : {"scores", "ranks", "rrf", "scaled"}, default="scores"
         How to fuse.
-    weights : "auto" or array-like of shape (n_members,), default=None
-        What each member counts in the mean, at least 0; None counts all alike, which
-        costs where one is much better than the others. "auto" chooses by ensemble
-        selection [2]_ what ranks best lists that members were not fitted to, five
-        folds of whole lists; it fits all members five times more.
+    weights : "auto", None or array-like of shape (n_members,), default="auto"
+        What each member counts in the mean, at least 0. "auto" chooses by ensemble
+        selection, bagged over lists [2]_, what ranks best (by NDCG, or pairs where
+        labels are no grades) lists that members were not fitted to: each half of the
+        lists by members fitted to the other half, which takes as much time again. With
+        fewer than ten lists all count alike. None counts all alike: faster, and worse
+        where one member is far better than the others.
     rrf_constant : float, default=60.0
         The constant c of "rrf": the larger it is, the less first places count.
     n_jobs : int, default=None
@@ -86,7 +88,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
     named_estimators_ : Bunch
         The fitted members by name.
     weights_ : ndarray of shape (n_members,)
-        What each member counts: as given, or with "auto" how often it was taken.
+        What each member counts: as given, or with "auto" shares whose sum is 1.
     deviations_ : ndarray of shape (n_members,)
         With "scaled": deviation of each member's scores inside the training lists. A
         member whose scores are all equal has 0 and does not count.
@@ -104,6 +106,11 @@ class FusionRanker(RankerMixin, _BaseComposition):
     Lists are needed to fuse, so that ``predict`` takes groups too, but with "scaled".
     As with :class:`~skrank.preprocessing.QueryScaler`, they may be on the index of a
     pandas ``X``, which a search's ``predict`` and ``cross_val_predict`` need.
+
+    With ``weights="auto"`` members are fitted to halves of the lists, too. Members that
+    are fitted already (``FrozenEstimator``) are judged by what they give these lists,
+    so fuse them on lists that they have not seen; members whose ``cv`` is a list of
+    rows, and features on disk that do not fit in memory, need other ``weights``.
 
     References
     ----------
@@ -139,7 +146,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
         estimators: list[tuple[str, Any]],
         method: str = "scores",
         *,
-        weights: Any = None,
+        weights: Any = "auto",
         rrf_constant: float = 60.0,
         n_jobs: int | None = None,
     ) -> None:
@@ -280,8 +287,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
         ------
         ValueError
             If there are no members, names repeat or clash with parameters, groups are
-            missing or do not fit, ``weights="auto"`` and there are fewer than five
-            lists, a member takes no ``sample_weight`` that is given,
+            missing or do not fit, a member takes no ``sample_weight`` that is given,
             or what members raise.
         """
         self._validate_names(member_names(self.estimators))

@@ -10,6 +10,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GridSearchCV,
@@ -22,8 +23,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
 from skrank import ListMLERanker, ListNetRanker, RankNetRanker, with_groups
+from skrank._data.grouping import group_rows
 from skrank.datasets import load_letor, make_ranking
 from skrank.ensemble import FusionRanker
+from skrank.ensemble._weights import bagged_weights
 from skrank.interop import as_ranker
 from skrank.metrics import ndcg_score, ndcg_scorer, pairwise_accuracy_score
 from skrank.preprocessing import QueryScaler
@@ -57,7 +60,8 @@ def members():
 def test_the_fused_scores_by_hand():
     groups = np.array([0, 0, 0, 1, 1])
     X = np.array([[1.0, 9], [2, 3], [3, 3], [5, 1], [5, 2]])
-    fusion = FusionRanker([("a", Fixed(0)), ("b", Fixed(1))]).fit(X, [1] * 5, groups)
+    pair = [("a", Fixed(0)), ("b", Fixed(1))]
+    fusion = FusionRanker(pair, weights=None).fit(X, [1] * 5, groups)
     first, second = np.array([-1, 0, 1]) * 1.5**0.5, np.array([2, -1, -1]) / 2**0.5
     expected = np.append((first + second) / 2, [-0.5, 0.5])
     np.testing.assert_allclose(fusion.predict(X, groups), expected)
@@ -299,15 +303,15 @@ def test_scores_that_are_not_finite_name_the_member(data):
         fusion.predict(X, groups)
 
 
-def no_worse_than_the_best(train, test, method):
-    """Compare with the better member, by paired differences over lists."""
+def no_worse_than_the_best(train, test, method, *others):
+    """Compare with the best member, by paired differences over lists."""
     X, y, groups = test
-    pair = [
+    several = [
         ("listnet", ListNetRanker()),
-        ("ranknet", RankNetRanker()),
         ("trees", HistGradientBoostingRegressor(max_iter=50, random_state=0)),
+        *others,
     ]
-    fusion = FusionRanker(pair, method).fit(*train)
+    fusion = FusionRanker(several, method).fit(*train)
     values = [
         ndcg_score(y, scores, groups, average=None)
         for scores in [m.predict(X) for m in fusion.estimators_]
@@ -319,7 +323,10 @@ def no_worse_than_the_best(train, test, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_worse_than_the_best_member_on_500_lists(method):
+@pytest.mark.parametrize(
+    "other", [RankNetRanker(), Fixed(0)], ids=["alike", "one feature"]
+)
+def test_no_worse_than_the_best_member_on_500_lists(method, other):
     X, y, groups = make_ranking(1000, n_features=8, noise=1.0, random_state=1)
     X[:, 0] *= np.abs(X[:, 1])  # so that trees and linear rankers see different things
     train = groups < 500
@@ -327,6 +334,7 @@ def test_no_worse_than_the_best_member_on_500_lists(method):
         (X[train], y[train], groups[train]),
         (X[~train], y[~train], groups[~train]),
         method,
+        ("other", other),
     )
 
 
@@ -343,6 +351,7 @@ def test_no_worse_than_the_best_member_on_mq2008(shared, method):
             (X[train], y[train], number[train]),
             (X[~train], y[~train], number[~train]),
             method,
+            ("ranknet", RankNetRanker()),
         )
 
 
@@ -433,15 +442,15 @@ def test_a_failed_refit_changes_nothing(data, wrong, message):
 
 
 def left_out_columns(X, y, groups, method):
-    """Return what members of other folds give each row, by a plain loop."""
+    """Return what members of the other half give each row, by a plain loop."""
     labels = np.unique(groups)
-    fold_of = dict(
-        zip(labels, np.random.default_rng(0).permutation(len(labels)) % 5, strict=True)
+    half_of = dict(
+        zip(labels, np.random.default_rng(0).permutation(len(labels)) % 2, strict=True)
     )
-    folds = np.array([fold_of[group] for group in groups])
+    halves = np.array([half_of[group] for group in groups])
     columns = np.zeros((len(y), 2))
-    for fold in range(5):
-        train, test = folds != fold, folds == fold
+    for half in range(2):
+        train, test = halves != half, halves == half
         for j, weights in enumerate(([1, 0], [0, 1])):
             one = FusionRanker(members(), method, weights=weights)
             one.fit(X[train], y[train], groups[train])
@@ -449,27 +458,83 @@ def left_out_columns(X, y, groups, method):
     return columns
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("negative", [False, True])
-def test_weights_by_left_out_lists_are_those_of_the_loop(data, method, negative):
-    X, y, groups = data
-    metric = pairwise_accuracy_score if negative else ndcg_score
-    y = y - 2 * negative
-    columns = left_out_columns(X, y, groups, method)
+def chosen_by_hand(columns, y, groups, metric, weight_of_list):
+    """Return the mean of the weights that resampled lists choose, by plain loops."""
+    values = {}  # by weights, in the order in which they are tried
 
     def value(counts):
-        return metric(y, columns @ np.array(counts) / sum(counts), groups)
+        shares = tuple(count / sum(counts) for count in counts)
+        found = metric(y, columns @ np.array(shares), groups, average=None)
+        values.setdefault(shares, found[~np.isnan(found)])
+        return np.nansum(found * weight_of_list)
 
-    counts, values = [0, 0], {}
+    counts = (0, 0)
+    value((1, 1))
     for _ in range(20):
-        tried = [(counts[0] + 1, counts[1]), (counts[0], counts[1] + 1)]
-        counts = max(tried, key=value)
-        values[tuple(counts)] = value(counts)
-    best = max(values, key=values.get)
-    fusion = FusionRanker(members(), method, weights="auto").fit(X, y, groups)
-    assert fusion.weights_.tolist() == list(best)
+        counts = max(
+            [(counts[0] + 1, counts[1]), (counts[0], counts[1] + 1)], key=value
+        )
+    defined = ~np.isnan(metric(y, columns[:, 0], groups, average=None))
+    rng, chosen = np.random.default_rng(0), []
+    for _ in range(100):
+        lists = rng.integers(defined.sum(), size=defined.sum())
+        weights = weight_of_list[defined][lists]
+        sums = {w: (of_list[lists] * weights).sum() for w, of_list in values.items()}
+        highest = max(sums.values())
+        chosen.append(next(w for w in sums if sums[w] >= highest * (1 - 1e-12)))
+    return np.mean(chosen, axis=0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("shift", [0.0, -2.0, 0.25])
+def test_weights_by_left_out_lists_are_those_of_the_loop(data, method, shift):
+    X, y, groups = data
+    metric = ndcg_score if shift == 0 else pairwise_accuracy_score  # no grades
+    y = y + shift
+    columns = left_out_columns(X, y, groups, method)
+    expected = chosen_by_hand(columns, y, groups, metric, np.ones(40))
+    fusion = FusionRanker(members(), method).fit(X, y, groups)
+    np.testing.assert_allclose(fusion.weights_, expected, rtol=1e-12)
+    assert fusion.weights_.sum() == pytest.approx(1)
     fixed = FusionRanker(members(), method, weights=fusion.weights_).fit(X, y, groups)
     np.testing.assert_array_equal(fusion.predict(X, groups), fixed.predict(X, groups))
+
+
+def test_lists_choose_by_their_weights(data):
+    X, y, groups = data
+    grouping = group_rows(groups)
+    columns = X[:, :2]
+    of_list = np.random.default_rng(0).exponential(size=40)
+    rows = of_list[groups] * np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    means = np.array([rows[groups == group].mean() for group in range(40)])
+    for given in (of_list[groups], rows):
+        lists = of_list if given is not rows else means
+        expected = chosen_by_hand(columns, y, groups, ndcg_score, lists)
+        found = bagged_weights(columns, y, grouping, given)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert not np.allclose(found, bagged_weights(columns, y, grouping))
+
+
+def test_nothing_to_choose_leaves_equal_weights(data):
+    X, y, groups = data
+    few = groups < 9
+
+    class Once(Fixed):
+        def fit(self, X, y):
+            fits.append(len(y))
+            return super().fit(X, y)
+
+    for rows, several in ((few, 2), (groups >= 0, 1)):
+        fits = []
+        some = [(f"m{j}", Once(j)) for j in range(several)]
+        fusion = FusionRanker(some).fit(X[rows], y[rows], groups[rows])
+        assert fits == [rows.sum()] * several  # no member is fitted to halves
+        assert fusion.weights_.tolist() == [1 / several] * several
+    alike = FusionRanker([("a", Fixed(0)), ("b", Fixed(1))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fusion = alike.fit(X, np.zeros(len(y)), groups)  # no list can be ranked wrong
+    assert fusion.weights_.tolist() == [0.5, 0.5]
 
 
 def test_weights_by_left_out_lists_do_not_depend_on_order_or_names(data):
@@ -491,7 +556,6 @@ def test_a_member_that_ranks_backwards_gets_no_weight(data):
     pair = [("good", Fixed(0)), ("backwards", Fixed(6)), ("ridge", Ridge())]
     fusion = FusionRanker(pair, weights="auto").fit(table, y, groups)
     assert fusion.weights_[1] == 0.0
-    assert 1 <= fusion.weights_.sum() <= 20
 
 
 @pytest.mark.parametrize("weights", [None, [7.0, 7.0, 7.0], [1e308] * 3])
@@ -504,13 +568,20 @@ def test_equal_sums_of_ranks_stay_equal(weights):
     assert fusion.predict(X, groups).tolist() == [1.0, 1.0, 1.0]
 
 
-def test_weights_need_lists_to_leave_out_and_other_words_are_refused(data):
-    X, y, groups = data
-    few = groups < 4
-    with pytest.raises(ValueError, match=r"'auto' needs at least 5 lists.*got 4"):
-        FusionRanker(members(), weights="auto").fit(X[few], y[few], groups[few])
+def test_weights_in_other_words_are_refused(data):
     with pytest.raises(ValueError, match="'weights' parameter of FusionRanker must be"):
-        FusionRanker(members(), weights="best").fit(X, y, groups)
+        FusionRanker(members(), weights="best").fit(*data)
+
+
+def test_members_that_are_fitted_already_are_judged_by_what_they_give(data):
+    X, y, groups = data
+    train, test = groups < 10, groups >= 10
+    good = ListMLERanker().fit(X[train], y[train], groups[train])
+    bad = ListMLERanker().fit(X[train], -y[train], groups[train])
+    pair = [("good", FrozenEstimator(good)), ("bad", FrozenEstimator(bad))]
+    fusion = FusionRanker(pair).fit(X[test], y[test], groups[test])
+    assert fusion.weights_[0] > 0.6  # above one half the order is the good one's
+    np.testing.assert_array_equal(fusion.estimators_[0].coef_, good.coef_)
 
 
 def test_chosen_weights_hold_where_one_member_is_far_better():
