@@ -2,9 +2,9 @@
 Does another loss train boosted trees better?
 =============================================
 
-:func:`~skrank.interop.make_booster_objective` hands gradient and curvature of any loss
-of skrank to LightGBM or XGBoost. Here the trees of ``LGBMRanker`` learn by the
-likelihood of ordered partitions (PMOP), beside lambdarank as it comes out of the box,
+:func:`~skrank.interop.make_booster_objective` passes the gradient and the curvature of
+any loss of skrank to LightGBM or XGBoost. Here the trees of ``LGBMRanker`` learn by the
+likelihood of ordered partitions (PMOP), and by lambdarank with its default settings,
 each with two numbers of trees. LightGBM is no part of skrank (``pip install
 lightgbm``); without it, this page says so and draws nothing.
 """
@@ -24,8 +24,8 @@ except ImportError:
     print("LightGBM is not installed: pip install lightgbm")
 
 # %%
-# Lists in which trees have something to find: what a row is worth is partly a product
-# of two features and partly a step. Grades 0 to 3, most of them 0.
+# Trees can gain in these lists: the worth of a row is partly a product of two features
+# and partly a step. Grades are 0 to 3, most of them 0.
 rng = np.random.default_rng(0)
 groups = np.repeat(np.arange(300), rng.integers(6, 25, size=300))
 X = rng.normal(size=(len(groups), 10))
@@ -35,7 +35,7 @@ y = np.searchsorted(np.quantile(worth, [0.5, 0.8, 0.95]), worth)
 
 # %%
 # Every ranker ranks each list once, after a fit to the other lists. Differences are
-# from the first one, lambdarank with 50 trees.
+# from the first ranker, lambdarank with 50 trees.
 if LGBMRanker is not None:
     trees = {"num_leaves": 15, "n_jobs": 1, "verbose": -1, "random_state": 0}
     objective = make_booster_objective(PMOP(), library="lightgbm")
@@ -53,8 +53,8 @@ if LGBMRanker is not None:
     print(comparison.to_frame()[["mean", "difference", "p_holm"]].round(4))
 
 # %%
-# Here the answer is no: lambdarank weighs each pair by what it changes in NDCG, which
-# is what counts here, and PMOP's likelihood cares for the whole order. The picture
+# Here the answer is no: lambdarank weighs each pair by its effect on NDCG, which this
+# page measures, while PMOP's likelihood depends on the whole order. The picture
 # shows the means with intervals, and the paired differences list by list. On other data
 # the answer may differ, so compare on yours.
 if LGBMRanker is not None:

@@ -2,9 +2,9 @@
 Do the probabilities come true?
 ===============================
 
-A ranker may rank well and be far too sure.
+A ranker may rank well and give probabilities that are much too extreme.
 :class:`~skrank.inspection.RankCalibrationDisplay` compares predicted probabilities, of
-pairs or of the first place, with what happened, on lists that were not in the fit.
+pairs or of the first place, with observed shares, on lists that were not in the fit.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ scores = cross_val_predict(
 )
 
 # %%
-# 210 choices, each predicted from the other nine tenths. Bands come from drawing whole
-# lists, since pairs of one list depend on each other.
+# 210 choices are predicted, each by a fit to nine tenths of the others. Bands come from
+# drawing whole lists, since pairs of one list depend on each other.
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.5), layout="constrained")
 RankCalibrationDisplay.from_predictions(
     y, scores, groups, kind="first", n_bins=6, ax=axes[0]
@@ -31,7 +31,8 @@ RankCalibrationDisplay.from_predictions(y, scores, groups, n_bins=6, ax=axes[1])
 plt.show()
 
 # %%
-# Scores three times as large rank alike, but promise too much.
+# Scores three times as large give the same ranking, but probabilities that are too
+# extreme.
 RankCalibrationDisplay.from_predictions(y, 3 * scores, groups, kind="first", n_bins=6)
 sure = np.exp(3 * scores.reshape(210, 4))
 sure /= sure.sum(axis=1, keepdims=True)

@@ -2,7 +2,7 @@
 Do trees and linear rankers add up?
 ===================================
 
-Boosted trees see how features work together, a linear ranker sees the order inside
+Boosted trees learn how features act together; a linear ranker learns the order inside
 lists. :class:`~skrank.ensemble.FusionRanker` adds up their scores, each in units of its
 own spread, and is often better than either.
 """
@@ -18,7 +18,7 @@ from skrank.inspection import RankerComparisonDisplay
 from skrank.model_selection import compare_rankers
 
 # %%
-# Relevance that is partly linear, partly a product of two features.
+# Relevance is partly linear, partly a product of two features.
 X, _, groups, coef = make_ranking(
     250, n_features=10, n_informative=6, return_coef=True, random_state=0
 )

@@ -2,9 +2,9 @@
 How do I search a grid without cutting lists?
 =============================================
 
-``cv=5`` and ``train_test_split`` cut lists in two: rows of one query land on both
-sides, and the score is too good. Folds of whole lists, and groups that reach all who
-need them, take two lines.
+``cv=5`` and ``train_test_split`` cut lists in two: rows of one query are in both parts,
+and the score is too good. Two lines give folds of whole lists, and pass groups to every
+step that needs them.
 """
 
 import matplotlib.pyplot as plt

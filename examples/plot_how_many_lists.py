@@ -2,9 +2,10 @@
 How many lists do I need?
 =========================
 
-More labelled lists, or a better ranker? :func:`skrank.model_selection.learning_curve`
-adds whole lists, not rows, which scikit-learn's function of this name would thin;
-scikit-learn's own display draws it.
+Should you label more lists, or improve the ranker?
+:func:`skrank.model_selection.learning_curve` adds whole lists. (scikit-learn's
+function of the same name adds rows, so that lists are incomplete.) scikit-learn's own
+display draws the curve.
 """
 
 import matplotlib.pyplot as plt
@@ -28,8 +29,8 @@ for size, score in zip(sizes, test_scores.mean(axis=1), strict=True):
     print(f"{size:4} lists: NDCG@10 {score:.3f}")
 
 # %%
-# Each doubling brings less, and at 160 lists the two curves meet: more lists would
-# bring little, better features might.
+# Each doubling gains less, and at 160 lists the two curves meet: more lists would
+# gain little, but better features might help.
 display = LearningCurveDisplay(
     train_sizes=sizes,
     train_scores=train_scores,

@@ -2,8 +2,9 @@
 Is B really better than A?
 ==========================
 
-Two means do not tell. The same lists ranked by both do: differences list by list, an
-interval, and a test that knows how many rankers were tried.
+Two means are not enough to decide. Let both rankers rank the same lists, and look at
+differences list by list, an interval, and a test that corrects for the number of
+rankers.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +19,8 @@ X, y, groups = make_ranking(150, list_effect=2.0, random_state=0)
 rankers = {"ridge": Ridge(), "listmle": ListMLERanker(), "ranknet": RankNetRanker()}
 
 # %%
-# One call: the same folds of whole lists for all, and a difference from the reference
-# with its interval and p value, by Holm's correction.
+# One call uses the same folds of whole lists for all rankers. It gives differences from
+# the reference with intervals and p values, corrected by Holm's method.
 comparison = compare_rankers(
     rankers, X, y, groups, metrics=["ndcg@10"], reference="ridge", random_state=0
 )
@@ -27,13 +28,13 @@ print(comparison.to_frame()[["mean", "difference", "p_holm"]].round(4))
 comparison
 
 # %%
-# The right picture shows what a mean hides: for how many lists B is worse.
+# A mean hides for how many lists B is worse. The right picture shows it.
 RankerComparisonDisplay.from_comparison(comparison)
 plt.show()
 
 # %%
-# Better at the top, or all the way down? The bands are of each ranker alone. The
-# difference, list by list, is much surer than two bands that overlap suggest.
+# Is B better at the top, or at all ranks? The bands belong to each ranker alone. The
+# difference, list by list, is much more certain than two overlapping bands suggest.
 X_train, X_test, y_train, y_test, g_train, g_test = group_train_test_split(
     X, y, groups, test_size=0.5, random_state=0
 )

@@ -2,10 +2,10 @@
 Which items differ from one another?
 ====================================
 
-Items that are compared, such as teams, brands or modes of travel, are indicator
-features, and one of them is the reference. Errors from the reference hide how sure all
-other comparisons are; quasi standard errors, as R's ``qvcalc`` has them, show all at
-once.
+Compared items, such as teams, brands or modes of travel, become indicator features, and
+one of them is the reference. Standard errors relative to the reference do not show how
+certain all other comparisons are. Quasi standard errors, as in R's ``qvcalc``, show all
+at once.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from skrank import ListMLERanker
 from skrank.inspection import CoefficientDisplay
 
 # %%
-# 120 tasters rank four of seven puddings each.
+# 120 tasters each rank four of seven puddings.
 rng = np.random.default_rng(0)
 names = np.array(["almond", "bread", "caramel", "date", "egg", "fig", "ginger"])
 worth = np.array([0.0, 0.3, 1.2, 0.9, -0.5, 0.2, 1.0])
@@ -31,6 +31,7 @@ summary = ranker.summary(X, liking, taster)
 print(summary)
 
 # %%
-# Two items whose quasi intervals do not overlap differ, whichever is the reference.
+# If the quasi intervals of two items do not overlap, the items differ, whichever item
+# is the reference.
 CoefficientDisplay.from_summary(summary, items=list(X.columns), reference="almond")
 plt.show()

@@ -16,11 +16,11 @@ from skrank.metrics import explain_metric, ndcg_score
 X, y, groups = make_ranking(
     200, list_size=(3, 20), grade_shares=(0.85, 0.1, 0.03, 0.02), random_state=0
 )
-# Scores rounded to halves, so that many are tied.
+# Scores are rounded to halves, so that many tie.
 scores = np.round(2 * RankNetRanker().fit(X, y, groups).predict(X)) / 2
 
 # %%
-# Each step takes over one difference, and the steps add up.
+# Each step changes one convention, and the steps add up to the whole difference.
 explanation = explain_metric(ndcg_score, y, scores, groups, None, "lightgbm", k=10)
 explanation
 

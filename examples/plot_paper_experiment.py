@@ -1,13 +1,14 @@
 """
-The PMOP paper's experiment, in small
-=====================================
+The PMOP paper's experiment on a small scale
+============================================
 
 Truyen, Phung and Venkatesh compare rankers on the Yahoo challenge, with and without
-products of features. Its lists cannot be passed on, so these are drawn in their shape:
-some 24 rows a list, features between 0 and 1, grades 0 to 4, mostly low. What makes a
-row relevant is partly in products of two features, which no linear ranker sees unless
-they are features too. On your own files, ``python benchmarks/paper_experiment.py TRAIN
---second-order`` runs all of it.
+products of features. Its lists may not be passed on, so this page draws lists like
+them: some 24 rows a list, features between 0 and 1, grades 0 to 4, mostly low.
+Relevance depends partly on products of two features, which a linear ranker cannot use
+unless they are features too. On your own files,
+``python benchmarks/paper_experiment.py TRAIN --second-order`` runs the whole
+experiment.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +31,7 @@ from skrank.preprocessing import SecondOrderFeatures
 
 # %%
 # Ten features matter by themselves, and four pairs by their products. The grades of
-# all lists have the same limits, so lists differ in how much they have to offer.
+# all lists have the same limits, so some lists have more high grades than others.
 rng = np.random.default_rng(0)
 groups = np.repeat(np.arange(200), rng.integers(8, 41, size=200))
 X = rng.uniform(size=(len(groups), 60))
@@ -43,8 +44,8 @@ y = np.searchsorted(np.quantile(relevance, [0.26, 0.62, 0.9, 0.98]), relevance)
 print(f"{len(y)} rows, share of each grade: {np.bincount(y) / len(y)}")
 
 # %%
-# The rankers by their names in the paper, with no penalty and an end at a relative
-# improvement of 1e-5 or after 100 iterations. The rest is as skrank has it by default,
+# The rankers have their names in the paper and no penalty. They stop at a relative
+# improvement of 1e-5 or after 100 iterations. Everything else is skrank's default,
 # which doc/paper_experiment.md calls "other readings": losses of pairs are divided by
 # the size of the list, Rank Regress fits differences of labels, the improvement is
 # measured by the decrease since zero weights, and chains make 1,000 passes.
@@ -75,7 +76,7 @@ for name in ("centred products", "raw products"):
     print(f"{name}: {n_kept} of {products.n_candidates_} kept, {right} of them right")
 
 # %%
-# Every ranker on all three, by the same folds of whole lists.
+# Every ranker runs on all three tables, in the same folds of whole lists.
 metrics = ["err", "ndcg@1", "ndcg@5", "ndcg@10"]
 found = {
     name: compare_rankers(
@@ -92,8 +93,8 @@ found = {
 }
 
 # %%
-# The first table of the paper. Under each measure: first order (first), centred
-# products (centred), and raw products (raw).
+# The first table of the paper has three columns under each measure: first order
+# (first), centred products (centred), and raw products (raw).
 print(" " * 22, *(f"{metric:>24}" for metric in metrics))
 print(f"{'ranker':22}", *("   first centred     raw" for _ in metrics))
 for ranker in rankers:
@@ -104,18 +105,19 @@ for ranker in rankers:
     print(f"{ranker:22}", *cells)
 
 # %%
-# The second: seconds of training, all folds together, the making of features included.
+# The second table has seconds of training for all folds together, with the time to make
+# features.
 print(f"{'ranker':22}", *(f"{name:>17}" for name in found))
 for ranker in rankers:
     seconds = [sum(one.results[ranker].seconds) for one in found.values()]
     print(f"{ranker:22}", *(f"{value:17.2f}" for value in seconds))
 
 # %%
-# What products change, list by list, with 95% intervals. They help because these data
-# were drawn so; on real lists at hand it is another matter, see
+# The last table shows the effect of products, list by list, with 95% intervals. They
+# help because these data were drawn that way; for real lists see
 # doc/paper_experiment.md. Centred products are few, and the right ones. Raw products of
-# features that are never negative mostly say again what the features say: more of them
-# pass the threshold, few of the right ones do, and they help less.
+# features that are never negative mostly repeat the information of the features: more
+# of them pass the threshold, but few of the right ones, and they help less.
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for shift, name in ((-0.15, "centred products"), (0.15, "raw products")):
     gains = [

@@ -2,8 +2,9 @@
 What does the penalty do?
 =========================
 
-``alpha`` pulls weights towards 0: features without use first. Times the number of lists
-it is the precision of the prior whose mode the fit is.
+``alpha`` shrinks weights towards 0, those of useless features first. ``alpha`` times
+the number of lists is the precision of a normal prior; the fit is the mode of the
+posterior.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,7 @@ X, y, groups, coef = make_ranking(
 print("features with a weight:", np.flatnonzero(coef))
 
 # %%
-# Choose alpha by whole lists, then look at the path around it.
+# Choose alpha by cross-validation over whole lists, then look at the path around it.
 search = GridSearchCV(
     ListMLERanker(), {"alpha": np.logspace(-3, 1, 9)}, cv=QueryKFold(5)
 ).fit(X, with_groups(y, groups))
@@ -33,8 +34,8 @@ RegularizationPathDisplay.from_estimator(
 plt.show()
 
 # %%
-# Which weights differ from 0? Without a penalty there are intervals for that, from the
-# spread between lists.
+# Which weights differ from 0? A fit without a penalty has confidence intervals,
+# computed from the scatter between lists.
 fit = ListMLERanker(alpha=0).fit(X, y, groups)
 CoefficientDisplay.from_estimator(fit, X, y, groups)
 plt.show()

@@ -2,8 +2,9 @@
 Should features be scaled by query?
 ===================================
 
-A feature such as BM25 has another range for each query. Where ranges say nothing of
-relevance, scaling inside each list helps; where they do not differ, it costs little.
+A feature such as BM25 has another range for each query. If these ranges have nothing to
+do with relevance, scaling inside each list helps. If they do not differ, it costs
+little.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +19,7 @@ from skrank.model_selection import compare_rankers
 from skrank.preprocessing import QueryScaler
 
 # %%
-# Each list stretches and shifts its features, by a factor of up to ten.
+# The features of each list are stretched, by a factor of up to ten, and shifted.
 X, y, groups = make_ranking(150, n_features=10, random_state=0)
 rng = np.random.default_rng(0)
 stretched = X * 10 ** rng.uniform(-0.5, 0.5, size=(150, 10))[groups]
@@ -30,13 +31,13 @@ rankers = {
 }
 
 # %%
-# With features that are stretched, scaling by query is worth it.
+# With stretched features, scaling by query gains much.
 options = {"metrics": ["ndcg@10"], "random_state": 0, "n_resamples": 2000}
 worse = compare_rankers(rankers, stretched, y, groups, **options)
 RankerComparisonDisplay.from_comparison(worse)
 plt.show()
 
 # %%
-# Without stretching there is little to gain.
+# Without stretching it gains little.
 plain = compare_rankers(rankers, X, y, groups, **options)
 print(plain.to_frame()[["mean", "low", "high", "difference"]].round(3))

@@ -3,8 +3,8 @@ Are scores comparable across queries?
 =====================================
 
 No. A ranker learns from pairs of rows of one list, so any number may be added to all
-scores of a list. A threshold on scores, or a histogram over all queries, means nothing;
-ranks and probabilities inside a list do.
+scores of a list. A threshold on scores, or a histogram over all queries, means nothing.
+Only ranks and probabilities inside a list have a meaning.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +16,8 @@ from skrank.datasets import make_ranking
 from skrank.metrics import ndcg_score
 
 # %%
-# Features that differ between lists for reasons that have nothing to do with relevance,
-# as the length of a query does.
+# These features differ between lists for reasons that have nothing to do with
+# relevance, such as the length of a query.
 X, y, groups = make_ranking(200, list_size=15, list_effect=3.0, random_state=0)
 ranker = ListMLERanker().fit(X, y, groups)
 scores = ranker.predict(X)
@@ -32,8 +32,8 @@ shifted = scores + np.random.default_rng(0).normal(0, 50, size=200)[groups]
 print(f"NDCG {ndcg_score(y, shifted, groups):.3f}")
 
 # %%
-# The spread between lists is larger than that inside them, but ranks inside a list and
-# the probability to be the first compare.
+# Scores vary more between lists than inside them. But you can compare ranks inside
+# lists, and probabilities to be the first.
 first = ranker.top_k_proba(X, groups, 1).probability
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
 ranks = rank_within(scores, groups)

@@ -2,11 +2,11 @@
 Arrange a set instead of scoring its rows
 =========================================
 
-Users browse lists in which a row loses most of its appeal right behind one of the same
-topic. The best place of a row then depends on what stands above it, and no score of
-single rows gives the best arrangements. :class:`~skrank.neural.STARanker` places one
+In these lists a row loses most of its appeal right behind a row of the same topic. The
+best place of a row then depends on the rows above it, and no score of single rows gives
+the best arrangements. :class:`~skrank.neural.STARanker` places one
 row after the other; :class:`~skrank.neural.MLPRanker` has the same encoders of the
-history and of the set, and scores.
+history and of the set, but gives scores.
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +30,9 @@ scorer = MLPRanker(**options).fit(train.X, train.y, train.groups, **of_lists)
 arranger = STARanker(**options).fit(train.X, train.y, train.groups, **of_lists)
 
 # %%
-# What users click, as a share of what they would click in the best arrangement. Even
-# the true appeal of each row, for each user, is of less use than an arrangement.
+# The result is the number of clicks as a share of the clicks in the best arrangement.
+# Even the true appeal of each row for each user, used as a score, gains fewer clicks
+# than an arrangement.
 best = test.worth(test.y)
 shares = {
     "true appeal": test.worth(test.appeal) / best,

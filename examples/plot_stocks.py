@@ -2,9 +2,9 @@
 Which stocks do better tomorrow?
 ================================
 
-Each day is a list, each stock a row, its return the label. What moves the whole market
-drops out by itself, since only the order inside a day counts. Learn from the past, test
-on the future.
+Each day is a list, each stock a row, and its return the label. Movements of the whole
+market cancel, since only the order inside a day counts. The ranker learns from the past
+and is tested on the future.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,8 @@ from skrank.metrics import bootstrap_interval, pairwise_accuracy_score
 from skrank.preprocessing import QueryScaler
 
 # %%
-# A year of 50 stocks. The market moves all of them, more than the factor that works,
-# and on bad days people trade more: turnover tells days apart, not stocks.
+# This is a year of 50 stocks. The market moves all of them, more than the factor that
+# works. On bad days people trade more, so turnover distinguishes days, not stocks.
 rng = np.random.default_rng(0)
 day = np.repeat(np.arange(250), 50)
 market = rng.normal(0, 0.02, size=250)[day]
@@ -29,8 +29,8 @@ returns = market * rng.normal(1, 0.3, size=12_500) + 0.003 * stocks["momentum"] 
 past = day < 180
 
 # %%
-# Features by their rank inside the day; beside it a regression on raw returns, which
-# takes turnover for a reason.
+# The ranker uses ranks of features inside the day. A regression on raw returns, beside
+# it, wrongly gives turnover a weight.
 scaler = QueryScaler("rank")
 scaled = scaler.fit_transform(stocks, groups=day)
 ranker = RankNetRanker(alpha=0.01).fit(scaled[past], returns[past], day[past])
@@ -44,7 +44,8 @@ for name, column in scores.items():
     print(f"{name:24}", bootstrap_interval(by_day, random_state=0))
 
 # %%
-# What ten stocks at the top bring, less ten at the bottom, day by day.
+# The return of the ten stocks at the top, less that of the ten at the bottom, day by
+# day.
 figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
 for (name, column), color in zip(scores.items(), ["#0072b2", "#d55e00"], strict=True):
     rank = rank_within(column, day[~past])

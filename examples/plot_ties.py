@@ -2,9 +2,9 @@
 What do ties do to a fit?
 =========================
 
-Graded labels tie most rows of a list. Taking tied rows in the order of the file learns
-the file; the exact sum over their orders ("marginal") recovers the weights that drew
-the data; Efron's approximation ranks as well and is fast.
+Graded labels tie most rows of a list. If tied rows count in the order of the file, the
+ranker learns that order. The exact sum over their orders ("marginal") finds the weights
+that drew the data. Efron's approximation ranks as well and is fast.
 """
 
 import warnings
@@ -23,8 +23,8 @@ ListsDisplay.from_data(y, groups)
 plt.show()
 
 # %%
-# Rows of a list are tied more often than not. The labels were drawn from scores
-# ``X @ coef / 0.5``, so that is what a fit of the same model should find.
+# Most rows of a list tie. The labels were drawn from scores ``X @ coef / 0.5``, so a
+# fit of the same model should find these weights.
 rankers = {
     "marginal": ListMLERanker("marginal", alpha=1e-4),
     "efron": ListMLERanker("efron", alpha=1e-4),
@@ -43,9 +43,9 @@ for name, ranker in rankers.items():
     print(f"{name:14} length {lengths[name]:.2f}, cosine {angles[name]:.4f}")
 
 # %%
-# All find the direction, so all rank alike. Only "marginal" has the length right, which
-# matters for probabilities; PMOP and Davidson-Luce are other models, with weights in
-# units of their own.
+# All find the direction, so all give the same rankings. Only "marginal" has the right
+# length, which matters for probabilities. PMOP and Davidson-Luce are other models,
+# whose weights have other units.
 figure, axes = plt.subplots(figsize=(6, 2.8), layout="constrained")
 axes.barh(list(lengths), list(lengths.values()), color="#0072b2")
 axes.axvline(1.0, color="#d55e00")

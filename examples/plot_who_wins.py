@@ -3,7 +3,7 @@ Who wins, and with what probability?
 ====================================
 
 The Plackett-Luce model picks the winner with probability proportional to the
-exponential of the score, then the second among those that are left, and so on.
+exponential of the score, then the second among the remaining rows, and so on.
 :class:`~skrank.inspection.StageProbaDisplay` draws it stage by stage.
 """
 
@@ -38,6 +38,6 @@ card = tomorrow.round(2).assign(
 print(card.sort_values("rank"))
 
 # %%
-# How it went, stage by stage: the row picked stands out, and leaves.
+# The actual race, stage by stage: each picked row is highlighted, and then leaves.
 StageProbaDisplay.from_estimator(ranker, tomorrow, result[~past], its_race)
 plt.show()

@@ -26,7 +26,8 @@ model = make_pipeline(StandardScaler(), ListMLERanker(alpha=0.001))
 model = model.fit(X, chosen, listmleranker__groups=traveller)
 
 # %%
-# What each feature adds for traveller 7, relative to the mean of the four modes.
+# The contribution of each feature for traveller 7, relative to the mean of the four
+# modes.
 ContributionDisplay.from_estimator(model, X, traveller, list_label=7)
 plt.show()
 
@@ -36,7 +37,7 @@ explanation = explain_scores(model, X, traveller)
 print(explanation.of_list(7).to_frame().round(2).T)
 
 # %%
-# Two modes face to face.
+# Compare two modes.
 best, second = explanation.of_list(7).rows[:2]
 pair = explanation.why(best, second)
 print(pair)
