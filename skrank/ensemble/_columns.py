@@ -1,4 +1,4 @@
-"""Which columns of a table to encode, found when the table is there."""
+"""Columns of a table: which to encode, found when it is there; the first steps."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 
-from skrank._data.checks import is_integer
+from skrank._data.checks import is_integer, refuse_lazy
 
 SHOWN = 10  # names of columns in an error
 
@@ -19,6 +21,40 @@ def check_columns(columns: Any) -> None:
         raise ValueError(
             f"categorical must be 'auto', None or a list of columns, got {columns!r}."
         )
+
+
+class Columns(ColumnTransformer):
+    """scikit-learn's ColumnTransformer, which says what to pass for a LazyFrame."""
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        refuse_lazy(X, "X")
+        return super().fit_transform(X, y, **params)
+
+    def transform(self, X: Any, **params: Any) -> Any:
+        refuse_lazy(X, "X")
+        return super().transform(X, **params)
+
+
+class Imputer(SimpleImputer):
+    """scikit-learn's SimpleImputer, which says what to pass for a LazyFrame."""
+
+    def fit(self, X: Any, y: Any = None) -> Imputer:
+        refuse_lazy(X, "X")
+        return super().fit(X, y)
+
+    def transform(self, X: Any) -> Any:
+        refuse_lazy(X, "X")
+        return super().transform(X)
+
+
+def plain_step(step: Any) -> Any:
+    """Return a step of these two as scikit-learn's own, which other tools know."""
+    for own, kind in ((Columns, ColumnTransformer), (Imputer, SimpleImputer)):
+        if isinstance(step, own):
+            plain = kind.__new__(kind)
+            plain.__dict__.update(vars(step))
+            return plain
+    return step
 
 
 class Categories:

@@ -6,13 +6,18 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skrank.ensemble._columns import Categories, Others, check_columns
+from skrank.ensemble._columns import (
+    Categories,
+    Columns,
+    Imputer,
+    Others,
+    check_columns,
+)
 from skrank.ensemble._fusion import FusionRanker
 from skrank.linear_model import ListMLERanker
 from skrank.preprocessing import QueryScaler
@@ -121,9 +126,9 @@ def ranking_pipeline(
 
 def _columns(categorical):
     """Return the step that makes a table of numbers."""
-    impute = SimpleImputer(strategy="median", keep_empty_features=True)
+    how = {"strategy": "median", "keep_empty_features": True}
     if categorical is None:
-        step = impute
+        step = Imputer(**how)
     else:
         chosen = Categories(categorical)
         encode = OneHotEncoder(
@@ -131,9 +136,9 @@ def _columns(categorical):
             max_categories=MOST_CATEGORIES,
             sparse_output=False,
         )
-        step = ColumnTransformer(
+        step = Columns(
             [
-                ("numbers", impute, Others(categorical)),
+                ("numbers", SimpleImputer(**how), Others(categorical)),
                 ("categories", encode, chosen),
             ],
             verbose_feature_names_out=False,

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 
+from skrank.ensemble._columns import plain_step
 from skrank.export._formula import pipeline_steps, refuse_scaling_by_list
 
 
@@ -66,7 +67,7 @@ def to_onnx(ranker: Any, X: Any) -> Any:
     model.coef_ = np.asarray(last.coef_, dtype=np.float64).ravel()
     model.intercept_ = np.float64(np.sum(getattr(last, "intercept_", 0.0)))
     model.n_features_in_ = len(model.coef_)
-    steps = [*before, model]
+    steps = [*map(plain_step, before), model]
     pipeline = Pipeline([(f"step{place}", step) for place, step in enumerate(steps)])
     return skl2onnx.to_onnx(pipeline, _sample(X))
 

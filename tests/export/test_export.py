@@ -25,7 +25,13 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeRegressor
 
-from skrank import LinearRanker, ListMLERanker, RankNetRanker, with_groups
+from skrank import (
+    LinearRanker,
+    ListMLERanker,
+    RankNetRanker,
+    ranking_pipeline,
+    with_groups,
+)
 from skrank.datasets import make_ranking
 from skrank.export import (
     LinearFormula,
@@ -193,6 +199,19 @@ def test_onnx_takes_encoded_columns_of_a_frame(rows):
         for name in X.columns
     }
     near(run_onnx(model, inputs), pipeline.predict(X))
+
+
+@pytest.mark.parametrize("categorical", [None, [0]])
+def test_onnx_takes_the_pipeline_that_needs_no_lists(rows, categorical):
+    pytest.importorskip("skl2onnx")
+    X, y = rows
+    X = X.to_numpy()
+    X[:, 0] = np.round(X[:, 0])
+    with config_context(enable_metadata_routing=True):
+        pipeline = ranking_pipeline(per_list=False, categorical=categorical)
+        pipeline.fit(X, y.to_numpy(), groups=y.index.get_level_values("groups"))
+    scores = run_onnx(to_onnx(pipeline, X), {"X": X.astype(np.float32)})
+    near(scores, pipeline.predict(X))
 
 
 def test_onnx_refuses_scaling_by_list(rows):
