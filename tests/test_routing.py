@@ -25,11 +25,12 @@ from sklearn.model_selection import (
     cross_val_score,
     cross_validate,
 )
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank.linear_model
 from skrank import ListMLERanker, RankNetRanker, with_groups
+from skrank.ensemble import FusionRanker
 from skrank.metrics import (
     err_score,
     err_scorer,
@@ -208,6 +209,33 @@ def test_a_search_over_two_rankers_equals_the_loop(data, way):
     models = [make_pipeline(StandardScaler(), ranker) for ranker in rankers]
     expected = means(models, X, y, groups)
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected)
+
+
+def test_a_search_over_a_ranker_and_ridge_regression_equals_the_loop(data, way):
+    X, y, groups = data
+    pipeline = Pipeline([("scaler", StandardScaler()), ("ranker", ListMLERanker())])
+    regression = FusionRanker([("ridge", Ridge())], method="scaled")
+    grid = [
+        {"ranker": [ListMLERanker()]},
+        {"ranker": [regression], "ranker__ridge__alpha": [0.1, 300.0]},
+    ]
+    search = GridSearchCV(pipeline, grid, scoring=ndcg_scorer(), cv=way.cv())
+    search.fit(X, way.labels(y, groups), **way.given(groups))
+    values = search.cv_results_["mean_test_score"]
+    expected = [loop(scaled(0.1), X, y, groups).mean()]
+    for alpha in [0.1, 300.0]:
+        folds = []
+        for train, test in CV.split(X, y, groups):
+            model = make_pipeline(StandardScaler(), Ridge(alpha=alpha))
+            scores = model.fit(X[train], y[train]).predict(X[test])
+            folds.append(ndcg_score(y[test], scores, groups[test]))
+        expected.append(np.mean(folds))
+    np.testing.assert_allclose(values, expected)
+    # Alone, it has no place for groups that routing hands to the last step.
+    if way.routing:
+        search.set_params(param_grid={"ranker": [Ridge()]}, error_score="raise")
+        with pytest.raises(TypeError, match="unexpected argument"):
+            search.fit(X, y, groups=groups)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
