@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from pathlib import Path
 
 import pytest
 
@@ -101,6 +102,23 @@ def test_parameters_of_one_meaning_in_all_rankers_have_one_text():
         parameters = inspect.signature(getattr(linear_model, name)).parameters
         assert sorted(parameters_of(docstring)) == sorted(parameters), name
     assert set(differing(rankers)) <= OWN_IN_RANKERS
+
+
+@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_every_fit_to_labels_says_what_to_do_where_1_is_the_best(name):
+    module = load(name)
+    for public in getattr(module, "__all__", ()):
+        fit = getattr(getattr(module, public), "fit", None)
+        if fit is None or "groups" not in inspect.signature(fit).parameters:
+            continue
+        text = parameters_of(fit.__doc__).get("y", "")
+        assert "from_ranks" in text or "Labels" not in text, f"{name}.{public}"
+
+
+@pytest.mark.parametrize("page", ["README.md", "doc/guide.md", "doc/start/races.md"])
+def test_pages_say_what_to_do_where_1_is_the_best(page):
+    text = (Path(__file__).resolve().parents[1] / page).read_text("utf-8")
+    assert "from_ranks" in text
 
 
 # Parameters whose meaning differs from one metric to the next: which labels there may

@@ -270,7 +270,8 @@ class FusionRanker(RankerMixin, _BaseComposition):
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Features, handed on to members as they are.
         y : array-like of shape (n_rows,)
-            Labels, higher is better.
+            Labels, higher is better; where 1 is the best, as places in a race, pass
+            :func:`~skrank.interop.from_ranks` of them.
         groups : array-like of shape (n_rows,), default=None
             One group label a row; None takes the index level "groups" of ``y``.
         sample_weight : array-like of shape (n_rows,), default=None

@@ -32,8 +32,9 @@ def describe_lists(X: Any, y: Any, groups: Any = None) -> ListsDescription:
     X : {array-like, sparse matrix, dataframe} of shape (n_rows, n_features)
         Features. Columns of a frame without numbers are reported and left out.
     y : array-like of shape (n_rows,)
-        Labels, higher is better. A pandas object may carry the groups on an index
-        level named "groups".
+        Labels, higher is better; where 1 is the best, as places in a race, pass
+        :func:`~skrank.interop.from_ranks` of them. A pandas object may carry the
+        groups on an index level named "groups".
     groups : array-like of shape (n_rows,), default=None
         One group label a row; None takes the index level "groups" of ``y``.
 

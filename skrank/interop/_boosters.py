@@ -128,8 +128,9 @@ class BoosterRanker(MetaEstimatorMixin, RankerMixin, BaseEstimator):
             Features, as the library takes them: with missing values and categories
             where it knows them.
         y : array-like of shape (n_rows,)
-            Labels, higher is better. A pandas object may carry the groups on an index
-            level named "groups".
+            Labels, higher is better; where 1 is the best, as places in a race, pass
+            :func:`~skrank.interop.from_ranks` of them. A pandas object may carry the
+            groups on an index level named "groups".
         groups : array-like of shape (n_rows,), default=None
             Label of each row's list, of any hashable kind and in any order.
         sample_weight : array-like of shape (n_rows,), default=None

@@ -126,8 +126,9 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             Features. float64 and float32 arrays whose rows are together by list are
             not copied, nor are memory maps; sparse input stays sparse.
         y : array-like of shape (n_rows,)
-            Labels, higher is better. A pandas object may carry the groups on an
-            index level named "groups".
+            Labels, higher is better; where 1 is the best, as places in a race, pass
+            :func:`~skrank.interop.from_ranks` of them. A pandas object may carry the
+            groups on an index level named "groups".
         groups : array-like of shape (n_rows,), default=None
             Label of each row's list: integers, strings or other hashable values, in
             any order.

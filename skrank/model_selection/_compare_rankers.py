@@ -76,7 +76,9 @@ def compare_rankers(
     X : {array-like, sparse matrix, dataframe} of shape (n_rows, n_features)
         Features.
     y : array-like of shape (n_rows,)
-        Labels; a pandas object may have an index level named "groups".
+        Labels, higher is better; where 1 is the best, as places in a race, pass
+        :func:`~skrank.interop.from_ranks` of them. A pandas object may have an index
+        level named "groups".
     groups : array-like of shape (n_rows,), default=None
         One group label a row; None takes the index level "groups" of ``y``.
     cv : int, splitter or iterable of (train, test), default=5

@@ -129,8 +129,9 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         X : array-like of shape (n_rows, n_features)
             Features of the candidates.
         y : array-like of shape (n_rows,)
-            Labels, higher is better. A pandas object may carry the groups on an
-            index level named "groups".
+            Labels, higher is better; where 1 is the best, as places in a race, pass
+            :func:`~skrank.interop.from_ranks` of them. A pandas object may carry the
+            groups on an index level named "groups".
         groups : array-like of shape (n_rows,), default=None
             Label of each row's list: integers, strings or other hashable values, in
             any order.
