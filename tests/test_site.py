@@ -94,3 +94,16 @@ def test_cutoffs_of_metrics_are_no_addresses(extensions):
     (link,) = doctree.findall(nodes.reference)
     assert link["refuri"] == "https://example.org"
     assert doctree.astext() == "Take ndcg@10 or https://example.org here."
+
+
+def test_cards_link_to_pages_that_are_there():
+    doc = EXTENSIONS.parent
+    written = {"api/index", "auto_examples/index"}  # when the site is built
+    n_links = 0
+    for page in doc.rglob("*.md"):
+        for line in page.read_text("utf-8").splitlines():
+            if line.startswith(":link: "):
+                link = line.removeprefix(":link: ")
+                n_links += 1
+                assert link in written or (page.parent / f"{link}.md").is_file(), line
+    assert n_links >= 8

@@ -92,6 +92,24 @@ class RunRows:
         }
         return metric(self.y_true, self.y_score, self.groups, **rows, **options)
 
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas DataFrame, a column for each attribute.
+
+        Returns
+        -------
+        frame : pandas.DataFrame of shape (n_rows, 6)
+            ``groups`` and ``doc_ids`` come first.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        import pandas as pd
+
+        names = ("groups", "doc_ids", "y_true", "y_score", "retrieved", "judged")
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
 
 def from_run(
     qrels: Any,

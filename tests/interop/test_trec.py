@@ -80,6 +80,17 @@ def test_frames_of_other_packages_are_taken_as_they_are(names, kind):
     same(from_run(qrels, run))
 
 
+def test_rows_of_a_run_can_be_a_frame():
+    built = from_run(QRELS, RUN)
+    frame = built.to_frame()
+    assert frame.shape == (6, 6)
+    for name in frame:
+        np.testing.assert_array_equal(frame[name], getattr(built, name))
+    judged = frame[frame["judged"]].set_index(["groups", "doc_ids"])["y_true"]
+    for topic, grades in QRELS.items():
+        assert judged[topic].to_dict() == grades
+
+
 def test_objects_of_ir_measures_and_ranx_are_taken_as_they_are():
     ir_measures = pytest.importorskip("ir_measures")
     ranx = pytest.importorskip("ranx")
