@@ -20,7 +20,7 @@ of a pair. See doc/math/losses.md, section "Pairs of rows".
 
 from libc.math cimport isfinite, isinf
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -31,13 +31,17 @@ cdef enum:
     STRIP = 64  # worse rows at a time: buffers that stay in the first-level cache
     FAN_BITS = 3
     FAN = 8  # children of a node
-    ROW_BITS = 26  # two of these numbers in the 53 bits of a double
+    ROW_BITS = 26  # two of these numbers in the 52 bits of a double behind its exponent
     MOST_ROWS = 1 << 26
     NEAR = 8  # largest distance of the anchor, in margins
 
 
+cdef int64_t ONE = 0x3FF0000000000000  # the bits of 1.0
+
+
 cdef double one_against(
     double better,
+    bint weighed,
     double share,
     double width,
     const double* s,
@@ -62,14 +66,14 @@ cdef double one_against(
                 r = 1.0 if t > 0.0 else 0.0
                 costs[j] = t
                 slopes[j] = r
-                gradient[start + j] += share * r
+                gradient[start + j] += share * r if weighed else r
         elif isinf(width):
             for j in range(count):
                 t = 1.0 - (better - s[start + j])
                 t = t if t > 0.0 else 0.0
                 costs[j] = 0.5 * (t * t)
                 slopes[j] = t
-                gradient[start + j] += share * t
+                gradient[start + j] += share * t if weighed else t
         else:
             for j in range(count):
                 t = 1.0 - (better - s[start + j])
@@ -77,7 +81,7 @@ cdef double one_against(
                 r = t if t < width else width
                 costs[j] = r * (t - 0.5 * r)
                 slopes[j] = r
-                gradient[start + j] += share * r
+                gradient[start + j] += share * r if weighed else r
         for j in range(0, count - 1, 2):
             total_a += slopes[j]
             total_b += slopes[j + 1]
@@ -108,7 +112,8 @@ cdef double visit_pairs(
             if shares != NULL:
                 share = shares[i]
             g[i] -= share * one_against(
-                s[i], share, width, s + lower, g + lower, n - lower, &value
+                s[i], shares != NULL, share, width, s + lower, g + lower, n - lower,
+                &value,
             )
     return value
 
@@ -124,13 +129,31 @@ cdef double pairs_a_row(const Py_ssize_t* starts, Py_ssize_t n_levels) noexcept 
     return total
 
 
+cdef inline double label_of(int64_t level, int64_t place) noexcept nogil:
+    """Return a number whose lower bits are the level and the place of a row.
+
+    It is between 1 and 2, since arithmetic with smaller numbers would be slow.
+    """
+    cdef int64_t bits = ONE | level << ROW_BITS | place
+    cdef double label
+    memcpy(&label, &bits, sizeof(double))
+    return label
+
+
+cdef inline int64_t bits_of(const Row* row) noexcept nogil:
+    """Return the bits of a row's label."""
+    cdef int64_t bits
+    memcpy(&bits, &row.label, sizeof(double))
+    return bits
+
+
 cdef inline Py_ssize_t place_of(int64_t label) noexcept nogil:
-    """Return the place of a row in the order of levels, from the label of `sort_places`."""
+    """Return the place of a row in the order of levels, from the bits of its label."""
     return label & (MOST_ROWS - 1)
 
 
 cdef inline Py_ssize_t level_of(int64_t label) noexcept nogil:
-    return label >> ROW_BITS
+    return (label >> ROW_BITS) & (MOST_ROWS - 1)
 
 
 cdef void sort_places(
@@ -147,7 +170,8 @@ cdef void sort_places(
     """Fill rows with scores and labels, best score first.
 
     A label holds the place and the level of its row, since to look levels up by place
-    would miss the cache. It is a whole number below 2**53, which a double holds exactly.
+    would miss the cache. They are bits of a double, since the sort takes labels of
+    that type and a mask costs less than a conversion.
 
     As many bins as rows divide the range of the scores, so that most bins hold a row or
     two: the sort inside each bin then takes time in proportion to the rows.
@@ -171,13 +195,13 @@ cdef void sort_places(
         for i in range(starts[level] - starts[0], starts[level + 1] - starts[0]):
             row = &rows[ends[bins[i]]]
             row.score = s[i]
-            row.label = (<int64_t> level << ROW_BITS) + i
+            row.label = label_of(level, i)
             ends[bins[i]] += 1
     start = 0
     for bin in range(n):
         if ends[bin] - start > SHORT_RUN:
             sort_rows(&rows[start], spare, ends[bin] - start, 0)
-        else:
+        elif ends[bin] - start > 1:
             sort_by_insertion(&rows[start], ends[bin] - start, 0)
         start = ends[bin]
 
@@ -302,7 +326,7 @@ cdef double sweep(
     cdef bint costs = v == NULL, squares = costs and not counting
     cdef Py_ssize_t k, entered, place, last = n_levels - 1
     cdef int64_t label, other
-    cdef double z, c, slope, anchor, share = 1.0, value = 0.0
+    cdef double z, z_other, c, slope, anchor, share = 1.0, value = 0.0
     cdef double flat = 1.0 if counting else 0.0, bend = 1.0 - flat
     cdef Sums sums
     # Each row as the better of its pairs: worse rows within the margin were entered.
@@ -310,13 +334,13 @@ cdef double sweep(
     clear(tree, anchor)
     entered = 0
     for k in range(n):
-        label = <int64_t> rows[k].label
+        label = bits_of(&rows[k])
         place = place_of(label)
         z = rows[k].score if costs else v[place]
         if costs and anchor - z > NEAR:
             anchor = z
         while entered < n and margin - (rows[k].score - rows[entered].score) > 0.0:
-            other = <int64_t> rows[entered].label
+            other = bits_of(&rows[entered])
             enter(
                 tree, last - level_of(other),
                 rows[entered].score if costs else v[place_of(other)], anchor, 1.0,
@@ -337,20 +361,21 @@ cdef double sweep(
     clear(tree, anchor)
     entered = n - 1
     for k in range(n - 1, -1, -1):
-        label = <int64_t> rows[k].label
+        label = bits_of(&rows[k])
         place = place_of(label)
         z = rows[k].score if costs else v[place]
         if costs and z - anchor > NEAR:
             anchor = z
         while entered >= 0 and margin - (rows[entered].score - rows[k].score) > 0.0:
-            other = <int64_t> rows[entered].label
-            if shares != NULL:
-                share = shares[place_of(other)]
-            enter(
-                tree, level_of(other),
-                rows[entered].score if costs else v[place_of(other)], anchor, share,
-                False,
-            )
+            other = bits_of(&rows[entered])
+            z_other = rows[entered].score if costs else v[place_of(other)]
+            if shares == NULL:
+                enter(tree, level_of(other), z_other, anchor, 1.0, False)
+            else:
+                enter(
+                    tree, level_of(other), z_other, anchor, shares[place_of(other)],
+                    False,
+                )
             entered -= 1
         sums = sum_before(tree, level_of(label), anchor)
         c = (margin if costs else 0.0) + (z - anchor)
