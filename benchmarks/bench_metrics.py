@@ -118,6 +118,8 @@ def rows(n_lists=10_000):
         (f"{len(SHARED)} metrics of compare_rankers, one sort", None, sorted_once),
         (f"the same {len(SHARED)}, each with its own", None, apart_from_each_other),
     ]
+    qrels, run = as_run(y, scores, groups)
+    cases.append(("from_run, all documents judged", 1.0, lambda: from_run(qrels, run)))
     yardstick = fastest(lambda: np.lexsort((-scores, groups)))
     return [(name, fastest(run) / yardstick, target) for name, target, run in cases]
 

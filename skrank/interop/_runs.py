@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import filterfalse, repeat
+from itertools import chain, filterfalse, repeat
+from operator import methodcaller, pos
 from typing import Any
 
 import numpy as np
@@ -162,47 +164,91 @@ def from_run(
     array([ True, False,  True])
     """
     qrels, run = nested_numbers(qrels, "qrels"), nested_numbers(run, "run")
-    topics, documents, grades, scores = [], [], [], []
-    sizes: list[int] = []  # of each topic: rows that are retrieved, rows that are not
-    for topic, judgments in qrels.items():
-        ranked = run.get(topic, {})
-        if not judgments or not (ranked or complete):
-            continue
-        topics.append(topic)
-        documents += ranked
-        scores += ranked.values()
-        of_ranked = list(map(judgments.get, ranked, repeat(UNJUDGED)))
-        grades += of_ranked
-        n_judged = len(of_ranked) - of_ranked.count(UNJUDGED)
-        sizes += len(ranked), 0
-        if n_judged < len(judgments):  # else the run has all that are judged
-            missing = list(filterfalse(ranked.__contains__, judgments))
-            documents += missing
-            scores += [0.0] * len(missing)
-            grades += map(judgments.__getitem__, missing)
-            sizes[-1] = len(missing)
+    topics = [topic for topic, grades in qrels.items() if grades]
+    if not complete:
+        topics = [topic for topic in topics if run.get(topic)]
     if not topics:
         raise ValueError(
             "qrels and run have no topic in common. Topics are compared as they are: "
             "301 is not '301'."
         )
-    grade = finite_column(grades, "qrels")
-    score = finite_column(scores, "run")
-    labels = group_rows(_objects(topics)).labels
-    lists = Lists(np.add(sizes[::2], sizes[1::2]))
-    retrieved = np.repeat(np.tile([True, False], len(topics)), sizes)
-    lowest = lists.min(np.where(retrieved, score, np.inf))
-    below = np.nextafter(np.where(np.isfinite(lowest), lowest, 0.0), -np.inf)
+    judgments = [qrels[topic] for topic in topics]
+    rankings = [run.get(topic, {}) for topic in topics]
+    sizes = np.zeros((len(topics), 2), dtype=np.intp)  # retrieved, judged alone
+    sizes[:, 0] = list(map(len, rankings))
+    # All topics in one go, since lists of their rows would cost as much as the rest.
+    n = int(sizes.sum())
+    score = _numbers(lambda: map(methodcaller("values"), rankings), n, "run")
+    grade = _numbers(lambda: map(_grades, judgments, rankings), n, "qrels")
+    documents = np.fromiter(chain.from_iterable(rankings), object, n)
+    others = _not_retrieved(judgments, rankings, sizes[:, 0], grade)
+    sizes[list(others), 1] = list(map(len, others.values()))
+    retrieved = np.repeat(np.tile([True, False], len(topics)), sizes.ravel())
+    if others:
+        left = _numbers(
+            lambda: (map(judgments[i].get, others[i]) for i in others),
+            int(sizes[:, 1].sum()),
+            "qrels",
+        )
+        grade = _merged(retrieved, grade, left)
+        score = _merged(retrieved, score, np.full(len(left), np.inf))
+        names = np.fromiter(chain.from_iterable(others.values()), object, len(left))
+        documents = _merged(retrieved, documents, names)
+    lists = Lists(sizes.sum(axis=1))
+    if others:
+        lowest = lists.min(score)
+        below = np.nextafter(np.where(np.isfinite(lowest), lowest, 0.0), -np.inf)
+        score = np.where(retrieved, score, lists.expand(below))
+    labels = group_rows(np.fromiter(topics, object)).labels
     return RunRows(
         np.maximum(grade, 0.0),
-        np.where(retrieved, score, lists.expand(below)),
+        score,
         lists.expand(labels),
         retrieved,
         grade >= 0,
-        _objects(documents),
+        documents,
     )
 
 
-def _objects(values: list) -> NDArray:
-    """Return hashable values as an array of objects, tuples kept whole."""
-    return np.fromiter(values, dtype=object, count=len(values))
+def _grades(judgments: Mapping, ranking: Mapping) -> Iterator:
+    """Return the grades of a topic's documents, by rank."""
+    return map(judgments.get, ranking, repeat(UNJUDGED))
+
+
+def _numbers(topics: Callable[[], Iterable], n: int, name: str) -> Floats:
+    """Return the n numbers of all topics, which each call of ``topics`` hands out."""
+    # The plus refuses strings, which numpy would read as numbers.
+    values = map(pos, chain.from_iterable(topics()))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)
+            numbers = np.fromiter(values, np.float64, n)
+    except (TypeError, ValueError, OverflowError, np.exceptions.ComplexWarning):
+        numbers = None
+    # Integers beyond may not be exact; "less" is false for what is no number, too.
+    if numbers is None or not np.abs(numbers).max(initial=0.0) < 2.0**53:
+        return finite_column(list(chain.from_iterable(topics())), name)
+    return numbers
+
+
+def _not_retrieved(
+    judgments: Sequence[Mapping],
+    rankings: Sequence[Mapping],
+    lengths: NDArray,
+    grade: Floats,
+) -> dict[int, list]:
+    """Return documents that are judged and not ranked, by the number of the topic."""
+    ends, unjudged = np.cumsum(lengths), np.flatnonzero(grade == UNJUDGED)
+    first, last = np.searchsorted(unjudged, [ends - lengths, ends])
+    n_found = lengths - (last - first)
+    others = {}
+    for i in np.flatnonzero(n_found < list(map(len, judgments))).tolist():
+        others[i] = list(filterfalse(rankings[i].__contains__, judgments[i]))
+    return others
+
+
+def _merged(first: NDArray, one: NDArray, other: NDArray) -> NDArray:
+    """Return values of rows of two kinds in the order of the rows."""
+    values = np.empty(len(first), dtype=one.dtype)
+    values[first], values[~first] = one, other
+    return values

@@ -64,6 +64,12 @@ def test_a_metric_gets_the_rows_it_takes():
         ({}, {"q": {"a": 1.0}}, "no topic in common"),
         ({"q": {"a": 1}}, {"q": {"a": np.nan}}, "run has 1 NaN"),
         ({"q": {"a": np.inf}}, {"q": {"a": 1.0}}, "qrels has 0 NaN and 1 infinite"),
+        ({"q": {"a": "1"}}, {"q": {"a": 1.0}}, "qrels must hold real numbers.*U1"),
+        ({"q": {"b": "1"}}, {"q": {"a": 1.0}}, "qrels must hold real numbers.*U1"),
+        ({"q": {"a": 1}}, {"q": {"a": 1.0, "b": "2"}}, "run must hold real numbers"),
+        ({"q": {"a": 1}}, {"q": {"a": np.complex128(1)}}, "got dtype complex128"),
+        ({"q": {"a": 1}}, {"q": {"a": None}}, "run has 1 NaN"),
+        ({"q": {"a": 1}}, {"q": {"a": 2**53 + 1}}, "run holds integers beyond"),
     ],
 )
 def test_a_run_that_cannot_be_scored_is_refused(qrels, run, message):
