@@ -22,7 +22,7 @@ from skrank.model_selection._report import (
 from skrank.model_selection._result import n_undefined
 from skrank.preprocessing import SecondOrderFeatures
 
-RANDOM_ORDER = "(random order)"  # the row that is no fit
+RANDOM_ORDER = "(random order)"  # the row that is not a fit
 STARS = (
     "larger is better. * best of the column, ~ less than two standard errors (of "
     "differences list by list) behind it."

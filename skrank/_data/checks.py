@@ -185,7 +185,7 @@ def refuse_lazy(values: Any, name: str) -> None:
 
 
 def _refuse_categories(values: Any, name: str) -> None:
-    """Raise ValueError for categories of pandas or polars that are no numbers."""
+    """Raise ValueError for categories of pandas or polars that are not numbers."""
     dtype = getattr(values, "dtype", None)
     if type(values).__module__.startswith("polars") and str(dtype).startswith(
         ("Categorical", "Enum")

@@ -41,12 +41,12 @@ _warned_of: set[tuple[str, str]] = set()
 def warn_of_cut_lists(
     groups: Any, same: Callable[[Any, Any], bool], on_index: Callable[[Any], Any]
 ) -> None:
-    """Warn once a run if rows in hand are parts of lists, taken by scikit-learn.
+    """Warn once a run if scikit-learn took only parts of lists.
 
     Parameters
     ----------
     groups : array-like of shape (n_rows,)
-        Group labels of the rows in hand.
+        Group labels of the rows.
     same : callable
         Returns whether two sequences hold the same labels.
     on_index : callable

@@ -1,4 +1,4 @@
-"""Code the labels of groups, and bring the rows of each list together."""
+"""Code the labels of groups, and sort rows by list."""
 
 from __future__ import annotations
 

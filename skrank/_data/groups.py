@@ -141,7 +141,7 @@ def missing_groups_message(method: str) -> str:
     else:
         state = (
             "metadata routing is off, so tools such as GridSearchCV and RFECV use "
-            "groups for their splitter alone and cannot hand them on: call "
+            "groups for their splitter alone and cannot pass them on: call "
             "sklearn.set_config(enable_metadata_routing=True) and pass groups to the "
             "outer fit."
         )

@@ -71,7 +71,7 @@ def split_weights(
     Raises
     ------
     ValueError
-        As :func:`list_weights`, but for weights that vary.
+        As :func:`list_weights`, except for weights that vary.
     """
     if sample_weight is None:
         return None, None

@@ -45,8 +45,8 @@ def read_bounds(
     TypeError
         If ``bounds`` is neither a tuple, a dict nor None.
     ValueError
-        If a column is unknown, a bound is no number, an array has another length than
-        ``n_features``, or a weight has no room.
+        If a column is unknown, a bound is not a number, an array has another length
+        than ``n_features``, or a weight has no room.
     """
     low, high = np.full(n_features, -np.inf), np.full(n_features, np.inf)
     if isinstance(bounds, Mapping):

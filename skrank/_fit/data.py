@@ -155,8 +155,8 @@ def check_data(
     if shares is not None and not reset:
         raise ValueError(
             f"{type(ranker).__name__}.{method}: sample_weight varies inside lists. A "
-            "fit with such weights maximises no likelihood, so that nothing can be "
-            "told of one; pass weights that are constant inside each list, or none."
+            "fit with such weights maximises no likelihood, so this method has no "
+            "meaning; pass weights that are constant inside each list, or none."
         )
     known = known_scores(offset, len(y))
     if not reset:
@@ -194,7 +194,7 @@ def known_scores(offset: Any, n_rows: int) -> Floats | None:
     """Return a checked offset in row order, or None.
 
     Beside an offset above ``LARGEST_OFFSET`` sums keep less than half of the digits of
-    what the features tell; beside 1e17 they keep none, and a fit would learn rounding.
+    ``X @ coef_``; beside 1e17 they keep none, and a fit would learn rounding.
     """
     if offset is None:
         return None

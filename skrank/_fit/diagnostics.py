@@ -248,7 +248,7 @@ def warn_of_growth(
             f"{name}: with alpha=0 the fit improves for ever as "
             f"weights grow along a direction of {direction}, so no finite weights "
             "are best: they grow until the solver stops. Set alpha above 0, or "
-            "drop what tells the order with certainty."
+            "drop the features that decide the order with certainty."
         )
 
 

@@ -57,12 +57,12 @@ class LinearObjective(Penalised):
         Features, lists, and labels as ``loss.check_labels`` returned them. With
         ``rows``, features are gathered block by block.
     loss : Loss
-        The loss; ``loss.extra_parameters`` tells how many parameters of its own.
+        The loss; ``loss.extra_parameters`` gives the start of its own parameters.
     alpha : float
         Strength of the penalty, at least 0.
     l1_ratio : float, default=0.0
         Share :math:`\rho` of the penalty that is :math:`\alpha \rho \|w\|_1`. This part
-        has kinks: it is no part of F but left to the solver, as are bounds.
+        has kinks: it is not part of F but left to the solver, as are bounds.
     bounds : tuple of two ndarray of shape (n_features,), default=None
         Least and largest weights.
     normalize : {None, "size", "terms"}, default=None

@@ -1,7 +1,7 @@
 """Lists whose scores fall into parts so far apart that only ranks inside them count.
 
-Between such parts a loss does not curve, though the weights of rows promise that it
-does: features are then to be centred inside parts, not inside lists.
+Between such parts a loss does not curve, though the weights of rows suggest that it
+does. Features must then be centred inside parts, not inside lists.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def parts_of(
 ) -> tuple[Indices, Lists]:
     """Return an order of a block's rows, and the parts as lists of rows in that order.
 
-    A list has parts where the loss does not curve as they move against each other: a
-    product with the Hessian tells, with one number a part.
+    A list has parts if the loss does not curve as they move against each other: the
+    product of the Hessian with one random number for each part is then nearly 0.
     """
     lists, loss = block.lists, objective.loss
     scores = block.scores(block.features(None)[0], coef)

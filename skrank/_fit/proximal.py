@@ -21,11 +21,11 @@ from skrank._fit.quadratic import Quadratic
 from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS, met_ftol
 from skrank._fit.solution import Solution
 
-MOST_GRAMS = 6  # matrices of a fit: later ones tell little that steps did not
+MOST_GRAMS = 6  # matrices of a fit: later ones add little to what steps have shown
 PATIENCE = 8  # evaluations before the next, twice as many each time from the second on
 DECADES = 3.0  # of the gap that must be left for a matrix to pay
-SUFFICIENT = 1e-4  # share of the promised fall that a step must bring
-HALVINGS = 40  # of a step, until no fall is to be had
+SUFFICIENT = 1e-4  # least decrease of a step, as a share of the promised one
+HALVINGS = 40  # of a step, after which the search is stuck
 SHORTEST, LONGEST = 0.1, 0.5  # what is left of a step that was too long
 
 
@@ -136,7 +136,7 @@ class ProximalSearch(KinkedSearch):
             self.after_step(before)
 
     def move(self) -> bool:
-        """Take the step, shortened until it brings enough of what it promises."""
+        """Take the step, shortened until enough of its promise is kept."""
         at, length = self.at, 1.0
         if not self.promise < 0.0:
             return False
@@ -231,7 +231,7 @@ def minimize_proximal(
     meet. The fit ends where both hold: the least subgradient within the bounds is at
     most ``tol`` times the largest entry of the gradient at zero weights, in each entry;
     and what the model promises is at most ``tol**2`` times the decrease so far, which
-    tells of features of small scale beside large ones.
+    also notices features of small scale beside large ones.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def minimize_proximal(
     Returns
     -------
     solution : Solution
-        What was found; its value is that of the whole objective.
+        The result; its value is that of the whole objective.
 
     Raises
     ------

@@ -133,7 +133,7 @@ class Search:
                 self.reason = "converged" if self.is_done() else None
         if self.reason == "stuck" and self.ftol <= LAST_DIGITS:
             self.go_on_by_gradients()
-        # Nothing is left inside parts if tol was met before they were told apart.
+        # If tol was met before lists were cut into parts, nothing is left inside these.
         self.reason = "converged" if self.reason == "stuck" and met_tol else self.reason
 
     def whiten(self, sums: Gram | None = None) -> None:

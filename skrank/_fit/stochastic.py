@@ -22,7 +22,7 @@ FEWEST_TURNS = 10
 class SampledObjective:
     """Draws of the gradient of an objective, in place of its values and gradients.
 
-    The penalty is no part of the draws: :func:`ascend` takes it exactly.
+    The penalty is not part of the draws: :func:`ascend` takes it exactly.
 
     Parameters
     ----------

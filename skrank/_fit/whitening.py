@@ -23,7 +23,7 @@ ROUNDING = 4.0 * np.finfo(np.float64).eps
 # Smallest eigenvalue of a scaled Gram matrix, with diagonal 1, that counts without a
 # penalty. Along smaller ones the objective is flat, or the rows do not determine it.
 FLOOR = 1e-8
-# Eigenvalues of such a matrix, per feature, that are 0 but for rounding.
+# Eigenvalues of such a matrix, per feature, that are 0 except for rounding.
 NOTHING = 1e-13
 # If features explain more than this share of the curvature in a loss's own parameter,
 # the approximation is too coarse to subtract it.

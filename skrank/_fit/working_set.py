@@ -41,8 +41,8 @@ def minimize_on_working_sets(
     A set holds the features that have a weight and those of the largest subgradients.
     The objective over these alone reads a small X and is minimised by
     :func:`~skrank._fit.proximal.minimize_proximal`; one evaluation over all features
-    then tells which others lead down. Sets that outgrow a matrix are left for
-    :func:`~skrank._fit.split.minimize_split`.
+    then shows which others would lower the objective. Sets that outgrow a matrix are
+    left for :func:`~skrank._fit.split.minimize_split`.
 
     Parameters and solution are those of ``minimize_proximal``, but that ``sums`` are
     not used, and ``n_evaluations`` counts those over sets too.

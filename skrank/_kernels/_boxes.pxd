@@ -28,7 +28,7 @@ cdef class BoxedPairs:
     cdef void* sorting
     cdef Side better, worse
     cdef Py_ssize_t n_leaves, n_slots
-    # Of the list at hand, by place:
+    # Of the current list, by place:
     cdef const double* s
     cdef const double* v
     cdef const Py_ssize_t* starts

@@ -335,7 +335,7 @@ cdef class BoxedPairs:
                 self.add_line(worse, b, better, 0, low, False)
 
     cdef bint by_series(self, Side* one, Side* other, bint tied) noexcept nogil:
-        """Tell whether series save more than they cost, in pairs.
+        """Return whether series save more than they cost, in pairs.
 
         A power of a row costs half of one, of a box one. Two boxes of many rows cost as
         much as some pairs if they have a table, else all.

@@ -14,7 +14,7 @@ cdef enum:
 
 cdef struct Tables:  # a matrix for each offset of two boxes, from ``first`` on
     Py_ssize_t first, last
-    double lowest, highest  # offsets at which a pair is no line nor 0
+    double lowest, highest  # offsets at which a pair is neither a line nor 0
     const double* rows  # of the slope or the curvature
     const double* columns  # the same, transposed
     const double* costs  # of the cost, transposed

@@ -54,7 +54,7 @@ cdef Tables tables_of(
 ):
     """Return the matrices of all offsets of boxes that meet, held by ``arrays``.
 
-    Those of a model with a parameter are made anew for each: of boxes nearer than
+    Those of a model with a parameter are computed again for each: of boxes nearer than
     ``below`` and ``above`` alone, since series take the others.
     """
     cdef Tables tables

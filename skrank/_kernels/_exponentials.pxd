@@ -8,7 +8,7 @@ cdef enum:
     BOXES_A_CELL = 64
 
 
-cdef struct Series:  # of what a pair costs but for a line, in powers of z
+cdef struct Series:  # the cost of a pair without its linear part, in powers of z
     Py_ssize_t n  # powers, an even number
     double cut  # the smallest offset of two boxes at which it is exact
     double shift  # z = exp(shift - c |d|), at most exp(-36 / (n + 1))

@@ -40,7 +40,7 @@ cdef inline int check_length(
 
 
 cdef inline bint all_one(const double* values, Py_ssize_t n) noexcept nogil:
-    """Tell whether weights are all 1, so that nothing has to be multiplied by them."""
+    """Return whether all weights are 1, so that multiplications can be left out."""
     cdef Py_ssize_t i
     for i in range(n):
         if values[i] != 1.0:

@@ -11,7 +11,7 @@ cdef struct Model:  # of a pair, as in paired_ties
     double scale  # c
     double win  # k
     double square  # l, 0 or 1
-    double tie  # t, or negative where tied rows are no pair
+    double tie  # t, or negative where tied rows are not a pair
 
 
 cdef struct Sums:
@@ -48,7 +48,7 @@ cdef inline double of_pair(
 
 
 cdef inline Py_ssize_t reach(const Model* model, bint tied, bint better) noexcept nogil:
-    """Return the largest offset of boxes at which a pair is no line nor 0, to 1e-17.
+    """Return the largest offset of boxes at which a pair is neither line nor 0, to 1e-17.
 
     Of a better row above a worse one, or the other way.
     """

@@ -36,8 +36,8 @@ cdef inline void open_product(Product* product, double reach) noexcept nogil:
     """Start a product of factors between 1 and exp(reach)."""
     product.fraction = 1.0
     product.exponent = product.used = 0
-    # No cast of what is no whole number: one factor at a time where the reach is NaN,
-    # and no more than there is need for where factors are nearly 1.
+    # Never cast a number beyond the range of integers: take one factor at a time if the
+    # reach is NaN, and a fixed large number if factors are nearly 1.
     if reach > 1e-3:
         product.room = max(1, <Py_ssize_t> (widest() / reach))
     else:

@@ -12,7 +12,7 @@ with T_m the mean of the m largest scores,
 
 With x such that sum_i p_i is about m, E_m is not small either, whatever the scores, and
 rows of |u_i| > FURTHEST are taken always or never, so that both sums may take them as
-being there. Hence nothing of the size of the scores is added and taken away: T_m and
+being there. Hence no numbers as large as the scores are added and subtracted again: T_m and
 the mean of the level are counted from the largest score of the stage, and no precision
 is lost to scores of any size. One x mostly serves all stages; a stage whose E_m is too
 small gets its own. See doc/math/losses.md, section "Ordered partitions".
@@ -39,7 +39,7 @@ cdef double TOO_RARE = 1e-40  # sizes less likely than this do not change the gr
 
 
 cdef void far_list(const Far* far, const Data* data, Py_ssize_t q) noexcept nogil:
-    """Fill in value and gradient of a list, whatever its scores and length."""
+    """Fill in value and gradient of a list of any scores and length."""
     cdef const Py_ssize_t* starts = data.level_starts + data.level_offsets[q]
     cdef Py_ssize_t n_levels = data.level_offsets[q + 1] - data.level_offsets[q]
     cdef Py_ssize_t n = load(data, q, far.s, 1, False), cap = min(data.cap, n)

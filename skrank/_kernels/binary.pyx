@@ -359,7 +359,7 @@ def average_precision(
                 elif hits > 0:
                     total /= hits
                 values[q] = total
-            # Rounding may bring a mean over orders above 1.
+            # Rounding may raise a mean over orders above 1.
             values[q] = min(values[q], 1.0)
     return out
 

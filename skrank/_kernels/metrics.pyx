@@ -244,7 +244,7 @@ def discounted_gain(
                 &labels[start], n, k, countable, &discount[0], shift, linear, table,
                 rows, scratch,
             )
-            # Rounding may bring a mean of equal gains above them.
+            # Rounding may raise a mean of equal gains above them.
             values[q] = min(value / best, 1.0) if best > 0 else NAN
     return out
 

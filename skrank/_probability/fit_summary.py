@@ -45,7 +45,7 @@ class FitSummary:
         Standard errors with each list as one cluster (sandwich, Godambe).
     model : ndarray of shape (n_parameters,) or None
         Standard errors from the second derivative of the log-likelihood; None where
-        the objective is no log-likelihood of independent lists.
+        the objective is not a log-likelihood of independent lists.
     covariance : {"clustered", "model"}
         Which of the two z, p values and intervals use.
     covariance_matrix : ndarray of shape (n_parameters, n_parameters)

@@ -7,9 +7,9 @@ their covariance and g the gradient of :math:`\mathrm{logit}\, p`,
 
     \mathrm{logit}\, p(\hat\theta) \pm z \sqrt{g^T C g}
 
-is brought back to probabilities, so that intervals stay between 0 and 1. For two rows
-of a model without ties :math:`\mathrm{logit}\, p = (x_a - x_b) \cdot w` is linear, and
-the interval is that of the coefficients themselves.
+is transformed back to probabilities, so that intervals stay between 0 and 1. For two
+rows of a model without ties :math:`\mathrm{logit}\, p = (x_a - x_b) \cdot w` is linear,
+and the interval is that of the coefficients themselves.
 """
 
 from __future__ import annotations

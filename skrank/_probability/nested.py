@@ -141,7 +141,7 @@ class Maximum:
     Raises
     ------
     ValueError
-        If the fit is no maximum of a likelihood.
+        If the fit is not a maximum of a likelihood.
     """
 
     def __init__(self, ranker: Any, objective: LinearObjective, name: str) -> None:
@@ -195,7 +195,7 @@ class Maximum:
 def _log_likelihood(objective: LinearObjective, coef: Floats, value: float) -> float:
     """Return the log-likelihood from the value of an objective."""
     divisor = divisor_of(objective)
-    assert divisor is not None  # why_no_model_errors told
+    assert divisor is not None  # else why_no_model_errors gives a reason
     fit = fit_without_penalty(objective, coef, value)
     return divisor * (fit + constants_of(objective))
 
@@ -224,7 +224,7 @@ def likelihood_ratio(
     of_large = large.log_likelihood
     if df < 1:
         raise ValueError(
-            "small and large are the same model: their features tell the same inside "
+            "small and large are the same model: their features are equivalent inside "
             "lists, and leave no degree of freedom to test."
         )
     statistic = 2.0 * (of_large - of_small)
@@ -254,7 +254,7 @@ def _why_drawn_anew(loss: Any) -> str | None:
     if getattr(loss, "ties", None) != "random" or is_integer(loss.random_state):
         return None
     return (
-        "ties='random' draws the order of tied rows anew for each model. Give both "
+        "ties='random' draws another order of tied rows for each model. Give both "
         "rankers the same number as random_state, or take ties='marginal'."
     )
 
@@ -304,8 +304,8 @@ def wald(
     n_parts = summary.n_lists if summary.n_clusters is None else summary.n_clusters
     if covariance == "clustered" and n_parts <= len(R):
         raise ValueError(
-            f"{n_parts} clusters cannot tell how {len(R)} sums of coefficients vary "
-            "together. Test fewer at once, or take covariance='model'."
+            f"{n_parts} clusters are too few to show how {len(R)} sums of coefficients "
+            "vary together. Test fewer at once, or take covariance='model'."
         )
     matrix = np.where(
         np.isnan(summary.covariance_matrix), 0.0, summary.covariance_matrix

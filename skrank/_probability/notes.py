@@ -64,7 +64,7 @@ def notes_of(reader: Reader, limited: list[str], no_model: str | None) -> list[s
     if estimate.counts.n_lists > 0 and estimate.constant.any():
         notes.append(f"Constant inside every list: {reader.named(estimate.constant)}.")
     if estimate.collinear and ranker.alpha_ > 0:
-        notes.append(f"{_collinear(reader)}Only alpha tells their coefficients apart.")
+        notes.append(f"{_collinear(reader)}Only alpha separates their coefficients.")
     if np.isnan(estimate.df) and reader.no_errors is None:
         notes.append(
             "Standard errors were found by solving for each coefficient: no degrees "
@@ -92,7 +92,7 @@ def alarms_of(reader: Reader, no_model: str | None) -> list[str]:
         return [f"No standard errors: {reader.no_errors}"]
     alarms = []
     if counts.n_lists == 0:
-        alarms.append("No list tells an order, so there are no standard errors.")
+        alarms.append("No list has an order, so there are no standard errors.")
     if estimate.collinear and ranker.alpha_ == 0:
         alarms.append(
             f"{_collinear(reader)}Their coefficients are not determined: no "
@@ -102,8 +102,8 @@ def alarms_of(reader: Reader, no_model: str | None) -> list[str]:
         alarms.append(
             "Separation: the fit improves for ever as weights grow along a direction "
             f"of {involved(estimate.separating, reader.names)}, so no finite optimum "
-            "and no standard errors exist. Set alpha above 0, or drop what tells the "
-            "order with certainty."
+            "and no standard errors exist. Set alpha above 0, or drop the feature that "
+            "decides the order with certainty."
         )
     elif not estimate.curved:
         alarms.append(

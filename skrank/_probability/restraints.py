@@ -1,4 +1,4 @@
-"""What held estimates back: penalties and bounds, and what cannot be told then."""
+"""Penalties and bounds that restrain estimates, and the results they rule out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def why_no_errors(ranker: Any, names: list[str]) -> str | None:
     if held.size:
         return (
             f"coefficients stopped at their bounds ({listing([names[j] for j in held])}"
-            "), where estimates are not normal, and the others would be told as if "
+            "), where estimates are not normal, and the others would be computed as if "
             "these were known. Fit without bounds (positive=False, bounds=None), or "
             "leave these features out."
         )

@@ -95,7 +95,7 @@ def summary(
     ValueError
         If there are no model-based standard errors and ``covariance`` asks for
         them, the data are not those of :meth:`fit` in kind, features are so
-        large or small that their products are no numbers, ``clusters`` cut lists,
+        large or small that their products are not numbers, ``clusters`` cut lists,
         or there are so many features that matrices of all would take more than
         2 GiB and ``features`` names none or too many.
 
@@ -106,7 +106,7 @@ def summary(
         errors, or fewer than 10 those of a single coefficient; if ``alpha`` is 0 and
         features are collinear inside lists or the fit separates rows, or a penalty on
         absolute values or a bound holds coefficients, which leaves NaN; if the
-        coefficients are no optimum for these data.
+        coefficients are not the optimum for these data.
 
     Notes
     -----

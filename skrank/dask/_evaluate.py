@@ -34,7 +34,7 @@ def predict(ranker: Any, data: Any, *, features: Any = None) -> Any:
     ValueError
         If a frame's features are not known.
     TypeError
-        If ``data`` is no dask collection.
+        If ``data`` is not a dask collection.
 
     Examples
     --------

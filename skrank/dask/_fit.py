@@ -98,7 +98,7 @@ def fit(
         If the ranker is not a linear one of skrank, or ``data`` of another kind.
     ValueError
         If there is no cluster, lists are cut and cannot be shuffled, parts differ in
-        their number of features, or whatever ``fit`` on one machine refuses.
+        their number of features, or for any reason of ``fit`` on one machine.
     RuntimeError
         If the cluster is lost, or a part kills its workers.
 

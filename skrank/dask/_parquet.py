@@ -40,7 +40,7 @@ def letor_to_parquet(
     n_features : int
         Number of columns; all files of a folder must have as many.
     rows_per_file : int, default=250000
-        Rows from which a file ends with the list at hand.
+        Number of rows after which a file ends, at the end of a list.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Kind of number of the features.
     zero_based : bool, default=False

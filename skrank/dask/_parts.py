@@ -86,7 +86,7 @@ class Facts(NamedTuple):
 
 
 def load(raw: RawPart) -> tuple[Part, Facts]:
-    """Check the rows of a part and bring those of each list together."""
+    """Check the rows of a part and sort them by list."""
     if len(raw.groups) == 0:
         no = np.zeros(0)
         facts = Facts(no.astype(object), no, no, True, no, None, 0, no, "")

@@ -47,7 +47,7 @@ def summary(
     Raises
     ------
     ValueError
-        If the ranker's loss is no model of probabilities, or the data are not whole
+        If the ranker's loss is not a model of probabilities, or the data are not whole
         lists.
 
     Examples

@@ -71,7 +71,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
     weights : "auto", None or array-like of shape (n_members,), default="auto"
         What each member counts in the mean, at least 0. "auto" chooses by ensemble
         selection, bagged over lists [2]_, what ranks best (by NDCG, or pairs where
-        labels are no grades) lists that members were not fitted to: each half of the
+        labels are not grades) lists that members were not fitted to: each half of the
         lists by members fitted to the other half, which takes as much time again. With
         fewer than ten lists all count alike. None counts all alike: faster, and worse
         where one member is far better than the others.

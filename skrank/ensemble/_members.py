@@ -90,7 +90,7 @@ def weighted_mean(columns: Floats, weights: Floats) -> Floats:
     """Return the weighted mean of columns.
 
     The division comes last, so that ranks which have equal sums stay equal. Weights are
-    brought near 1 by a power of two, which is exact and lets no sum overflow.
+    scaled to near 1 by a power of two, which is exact and prevents overflow of sums.
     """
     shares = np.ldexp(weights, -int(np.frexp(weights.max())[1]))
     return columns @ shares / shares.sum()

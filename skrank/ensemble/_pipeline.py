@@ -52,7 +52,7 @@ def ranking_pipeline(
       leave-one-out for ridge regression). Labels may be 0 and 1, grades, real or
       negative.
 
-    It is no model of probabilities: for these, for races and for choices take
+    It gives no probabilities: for these, for races and for choices use
     ``ListMLERanker()`` or another likelihood.
 
     Parameters
@@ -84,12 +84,13 @@ def ranking_pipeline(
 
     Notes
     -----
-    A search's ``predict`` and ``cross_val_predict`` hand no groups on. There put them
-    on the index of a pandas ``X`` as a level named "groups" (with pandas installed), or
-    use ``search.best_estimator_.predict(X, groups=groups)``. Without groups it raises.
+    A search's ``predict`` and ``cross_val_predict`` do not pass groups on. There put
+    them on the index of a pandas ``X`` as a level named "groups" (with pandas
+    installed), or use ``search.best_estimator_.predict(X, groups=groups)``. Without
+    groups it raises.
 
     A new list is scaled by its own rows: all of its candidates must be there, and a
-    list of one row gets one score, whatever it holds. Lists much shorter than those of
+    list of one row always gets the same score. Lists much shorter than those of
     the training set are scored from less evidence; there is a warning.
 
     Sparse ``X`` is refused, since standard scores would fill its zeros; take

@@ -19,7 +19,7 @@ FEWEST_LISTS = 10  # with fewer all members count alike
 N_STEPS = 20
 N_RESAMPLES = 100
 ROUNDING = 1e-12  # of sums over lists
-HIGHEST_GRADE = 31  # as for stages that weigh gains; larger labels are no grades
+HIGHEST_GRADE = 31  # as for stages that weigh gains; larger labels are not grades
 
 
 def weights_by_left_out_lists(

@@ -143,7 +143,7 @@ class LinearFormula:
         Raises
         ------
         ValueError
-            If the text is no such formula, of a later version, or its parts do not
+            If the text is not such a formula, of a later version, or its parts do not
             fit together.
         """
         try:

@@ -13,7 +13,7 @@ from skrank.inspection._finding import Finding, percent
 NAMED = 5  # features in a sentence
 FEW_LISTS = 40  # below it clustered standard errors are too small
 LONG = 5_000  # rows of a list, whose pairs take long
-SORTED = 0.98  # share of steps in order, from which on chance is no explanation
+SORTED = 0.98  # share of steps in order, from which on chance is not an explanation
 LEANING = 0.7  # share of steps from which on the file's order says something
 FEW_STEPS = 10  # too few to tell an order from chance
 SCALES = 100.0  # ratio of deviations that one penalty cannot suit

@@ -22,7 +22,7 @@ from skrank.inspection._models import scores_of
 from skrank.metrics import bootstrap_interval, ndcg_score
 
 DEPTHS = 24  # so many cut-offs are drawn
-DEEPEST = 100  # cut-offs end here unless asked for
+DEEPEST = 100  # default of the last cut-off
 
 
 class MetricAtKDisplay:

@@ -172,7 +172,7 @@ def wald_test(
         What the sums are by the hypothesis; one number for ``features``.
     covariance : {"clustered", "model"}, default="clustered"
         Which covariance; see the ranker's ``summary``. The clustered one holds for
-        models of pairs, too, and whatever the model.
+        models of pairs, too, even if the model is wrong.
     clusters : array-like of shape (n_rows,), default=None
         Label of each row's cluster, constant inside a list; None makes each list one.
     sample_weight : array-like of shape (n_rows,), default=None
@@ -265,7 +265,7 @@ def _maximum(
 
 
 def _refuse_other_models(model: Any, function: str) -> None:
-    """Raise TypeError for what is no linear ranker with a model of probabilities."""
+    """Raise TypeError for what is not a linear ranker with a model of probabilities."""
     if not hasattr(model, "summary"):
         raise TypeError(
             f"{function} needs a ranker that is a model of probabilities, such as "

@@ -27,7 +27,7 @@ from skrank.inspection._models import transformed
 class RegularizationPathDisplay:
     """Coefficients against the strength of the penalty.
 
-    Use :meth:`from_estimator`, or :meth:`from_path` for a path at hand.
+    Use :meth:`from_estimator`, or :meth:`from_path` for a computed path.
 
     Parameters
     ----------

@@ -211,10 +211,10 @@ def top_k_intervals(
 
         \mathrm{logit}\, p \pm z \sqrt{g^T C g}
 
-    brought back to probabilities (the delta method; on the scale of log-odds, on which
-    estimates are nearer to normal, and intervals stay between 0 and 1). For k = 1 the
-    gradient is a formula, else it is found by differences, in about four times the time
-    of ``top_k_proba`` for each feature.
+    transformed back to probabilities (the delta method; on the scale of log-odds, on
+    which estimates are nearer to normal, and intervals stay between 0 and 1). For k = 1
+    the gradient is a formula, else it is found by differences, in about four times the
+    time of ``top_k_proba`` for each feature.
 
     Parameters
     ----------

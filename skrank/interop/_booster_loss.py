@@ -48,7 +48,7 @@ def make_booster_objective(
     and takes Newton's steps :math:`-g / h` in the leaves of its trees. The gradient is
     the loss's, summed over lists; the curvature is the diagonal of its Hessian, exact
     for lists of up to 512 rows and an upper estimate beyond, and its absolute value
-    where a loss is not convex. Weights that the library hands over, one a row, count as
+    where a loss is not convex. Weights that the library passes, one a row, count as
     ``sample_weight`` does in ``fit`` of the linear rankers: where they vary inside a
     list, only with losses that take weights of rows.
 
@@ -59,7 +59,7 @@ def make_booster_objective(
         also one of yours.
     y : array-like of shape (n_rows,), default=None
         Labels of the rows of ``DMatrix``, in their order; only for XGBoost. LightGBM
-        hands its own to the objective.
+        passes its own to the objective.
     groups : array-like of shape (n_rows,), default=None
         One group label a row, in any order; only for XGBoost.
     library : {"lightgbm", "xgboost"}
@@ -107,14 +107,14 @@ def make_booster_objective(
     if library == "xgboost":
         if y is None or groups is None:
             raise ValueError(
-                "XGBoost hands its objective no groups: pass y and groups of the rows "
-                "of the DMatrix, in its order."
+                "XGBoost passes no groups to its objective: pass y and groups of the "
+                "rows of the DMatrix, in its order."
             )
         return XGBoostObjective(loss, y, groups)
     if y is not None or groups is not None:
         raise ValueError(
-            "LightGBM hands labels and groups to its objective itself: leave out y and "
-            "groups."
+            "LightGBM passes labels and groups to its objective itself: leave out y "
+            "and groups."
         )
     return LightGBMObjective(loss)
 

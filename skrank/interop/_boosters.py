@@ -40,11 +40,11 @@ OWN_ARGUMENTS = {
 class BoosterRanker(MetaEstimatorMixin, RankerMixin, BaseEstimator):
     """Fit a ranker of LightGBM, XGBoost or CatBoost to rows with group labels.
 
-    The three libraries want rows sorted by list and groups in forms of their own:
-    sizes (LightGBM), non-decreasing numbers (XGBoost), ids of which each comes in one
-    run (CatBoost). This wrapper takes what skrank's rankers take, in any row order,
-    hands each library what it wants, and returns scores in the caller's order. Inside
-    a list the rows keep their order.
+    The three libraries want rows sorted by list and groups in forms of their own: sizes
+    (LightGBM), non-decreasing numbers (XGBoost), ids of which each comes in one run
+    (CatBoost). This wrapper takes what skrank's rankers take, in any row order, passes
+    each library the arguments it needs, and returns scores in the caller's order.
+    Inside a list the rows keep their order.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class BoosterRanker(MetaEstimatorMixin, RankerMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If ``estimator`` is no ranker of these libraries, or ``fit_params`` hold
+            If ``estimator`` is not a ranker of these libraries, or ``fit_params`` hold
             groups in the form of a library.
         ValueError
             If groups are missing, lengths differ, labels are not finite or none that
@@ -264,7 +264,7 @@ def as_ranker(estimator: Any) -> Any:
 
 
 def _checked(X: Any, y: Any, groups: Any, sample_weight: Any, caller: str) -> Part:
-    """Check rows, and bring the rows of each list together."""
+    """Check rows, and sort them by list."""
     groups = find_groups(y, groups, caller)
     labels = finite_column(y, "y")
     if _num_samples(X) != len(labels):

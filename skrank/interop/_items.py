@@ -255,7 +255,7 @@ def item_rows(
 
 
 def is_missing(item: Any) -> bool:
-    """Return whether an item is None, NaN, NaT or pandas.NA, which are no names."""
+    """Return whether an item is None, NaN, NaT or pandas.NA, which are not names."""
     if item is None or type(item).__name__ in ("NAType", "NaTType", "MaskedConstant"):
         return True
     return isinstance(item, float | np.floating) and bool(np.isnan(item))

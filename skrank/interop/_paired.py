@@ -198,7 +198,7 @@ def from_best_worst(
     best : sequence of shape (n_sets,)
         The item that was chosen as the best.
     worst : sequence of shape (n_sets,), default=None
-        The item that was chosen as the worst; None where only the best was asked for.
+        The item chosen as the worst; None if the question was only for the best.
     weights : array-like of shape (n_sets,), default=None
         How often each choice was observed; None counts each once.
     items : sequence, default=None

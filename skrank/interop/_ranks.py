@@ -38,7 +38,7 @@ def from_ranks(ranks: Any, groups: Any = None) -> Floats:
     ------
     ValueError
         If groups are missing, lengths differ, ranks are infinite or below 1, or text
-        has digits but is no number, such as "3rd".
+        has digits but is not a number, such as "3rd".
 
     Examples
     --------

@@ -59,7 +59,7 @@ def sizes_from_groups(groups: Any) -> NDArray:
     Raises
     ------
     ValueError
-        If a list's rows are apart, since sizes could not say so, or if groups are
+        If a list's rows are apart, since sizes cannot express that, or if groups are
         not one-dimensional or miss values.
 
     Examples

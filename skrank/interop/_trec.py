@@ -85,7 +85,7 @@ def read_run(path: str | os.PathLike) -> Nested:
     Raises
     ------
     ValueError
-        If a line has other than six fields, a score is no number, or a topic has a
+        If a line has other than six fields, a score is not a number, or a topic has a
         document twice; names the line.
 
     Examples
@@ -118,7 +118,7 @@ def read_qrels(path: str | os.PathLike) -> Nested:
     Raises
     ------
     ValueError
-        If a line has other than four fields, a grade is no number, or a topic has a
+        If a line has other than four fields, a grade is not a number, or a topic has a
         document twice; names the line.
 
     Examples

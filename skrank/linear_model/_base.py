@@ -43,7 +43,7 @@ class Inexact(NamedTuple):
     note : str
         Consequence for standard errors.
     advice : str
-        How to bring the weights nearer to the optimum.
+        How to get weights nearer to the optimum.
     """
 
     reason: str
@@ -139,8 +139,8 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             its weight over that, as the loss says. They do not repeat rows.
         offset : array-like of shape (n_rows,), default=None
             Known part of the score of each row, such as the log of its exposure or of
-            its prior odds: scores are ``X @ coef_ + offset``. Metadata routing brings
-            it here, and to ``predict`` and ``score``, without being asked to.
+            its prior odds: scores are ``X @ coef_ + offset``. Metadata routing passes
+            it here, and to ``predict`` and ``score``, without a request.
 
         Returns
         -------
@@ -154,7 +154,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             length than ``X`` or miss values; if ``X`` or ``y`` hold NaN, infinity or
             masked entries; if ``y`` holds strings or integers beyond 2**53;
             if ``sample_weight`` varies inside a list and the loss takes no such
-            weights; if ``bounds`` are no numbers, name unknown columns or leave no
+            weights; if ``bounds`` are not numbers, name unknown columns or leave no
             room; if ``offset`` has another length or is beyond 2**26 (6.7e7).
 
         Warns

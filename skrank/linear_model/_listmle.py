@@ -46,7 +46,7 @@ class ListMLERanker(BaseLinearRanker):
         What the pick at place p of n counts: 1, or as p-ListMLE
         :math:`2^{1-p} - 2^{1-n}`, or :math:`1 / \log_2(1 + p)`, or the gain of its
         label, :math:`2^y - 2^{y_{\min}}`, over the list's ideal DCG. "auto" is "gain",
-        without its warning about labels that are no grades.
+        without its warning about labels that are not grades.
         :class:`~skrank.losses.ListMLE` says more. Only "uniform" is a log-likelihood.
     random_state : int, RandomState instance or None, default=None
         Draws the order of tied rows for ``ties="random"``.

@@ -305,6 +305,6 @@ class PMOPRanker(BaseLinearRanker):
         return Inexact(
             f"the weights come from chains (inference={self.inference!r}), which end "
             "near the optimum, not at it; use inference='exact'.",
-            "The errors do not tell how far the chains end from the optimum.",
+            "The errors do not include how far the chains end from the optimum.",
             "Raise n_steps or max_iter, or use inference='exact'.",
         )

@@ -14,7 +14,7 @@ from skrank.base import RankerMixin
 
 
 class LinearScores(RankerMixin):
-    """Scores of rows, and how well they rank. Metadata routing brings the offset."""
+    """Scores of rows, and how well they rank. Metadata routing passes the offset."""
 
     if TYPE_CHECKING:
         coef_: NDArray[np.float64]  # of the ranker itself
@@ -32,7 +32,7 @@ class LinearScores(RankerMixin):
             Features.
         offset : array-like of shape (n_rows,), default=None
             Known part of the score of each row. None adds nothing, also after a fit
-            with an offset: then scores are what the features alone tell, as without
+            with an offset: then scores are those of the features alone, as without
             the exposure that clicks were counted at.
 
         Returns

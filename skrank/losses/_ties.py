@@ -62,7 +62,7 @@ class TieLoss(Loss):
         return (
             "the parameter of ties stops at its upper limit: all rows of each list are "
             "tied, or rows tie however far apart their scores. Scale X or raise alpha, "
-            "unless labels tell nothing."
+            "unless labels hold no information."
         )
 
     def prepare(self, y: Floats, lists: Lists) -> Ties:

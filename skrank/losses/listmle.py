@@ -90,8 +90,8 @@ class ListMLE(Loss):
         :math:`2^{1-p} - 2^{1-n}`, or :math:`1 / \log_2(1 + p)`, or the gain of its
         label over the list's ideal DCG (see Notes). Picks of a tied level all count
         the mean of "position" or "discount" over the places the level takes. "auto"
-        is "gain", without its warning about labels that are no grades. All leave the
-        loss convex; but for "uniform" it is no log-likelihood.
+        is "gain", without its warning about labels that are not grades. All leave the
+        loss convex; only with "uniform" it is a log-likelihood.
     random_state : int, RandomState instance or None, default=None
         Draws the order of tied rows for ``ties="random"``.
 
@@ -111,7 +111,7 @@ class ListMLE(Loss):
     differ by amounts that are not whole, or by more than 31, weigh all stages 1, and
     "gain" warns. ``top_k`` drops stages but leaves the ideal DCG, a sum over all rows,
     as it is. ``normalize="terms"`` of a ranker divides by the number of rows picked,
-    whatever they weigh.
+    whatever their weights.
 
     Where ``sample_weight`` of a ranker varies inside a list, with :math:`\omega_i` the
     weight of a row over the mean of its list, the terms of level k are multiplied by
@@ -383,7 +383,7 @@ def gain_weights(grades: Floats, graded: NDArray[np.bool_], lists: Lists) -> Flo
 def _ranked_grades(y: Floats, ranks: Floats, lists: Lists) -> Floats:
     """Return labels without ties whose whole part is the grade above the worst.
 
-    Lists whose labels are no grades have negative labels instead.
+    Lists whose labels are not grades have negative labels instead.
     """
     grades, graded = grades_of(y, lists)
     sizes = lists.expand(lists.sizes)

@@ -34,7 +34,7 @@ class ListNet(Loss):
     Where ``sample_weight`` of a ranker varies inside a list, with :math:`\omega_i` the
     weight of a row over the mean of its list, the target is
     :math:`p_i \omega_i / \sum_j p_j \omega_j`; a list whose gains all weigh 0 has
-    value 0. Such weights are no repetitions of rows: a row twice would also stand
+    value 0. Such weights are not repetitions of rows: a row twice would also stand
     twice in the softmax of the scores.
 
     Parameters

@@ -27,7 +27,7 @@ class RankNet(Loss):
     Where ``sample_weight`` of a ranker varies inside a list, with :math:`\omega_i` the
     weight of a row over the mean of its list, each pair counts that of its better row:
     :math:`\sum_{y_i > y_j} \omega_i w_{ij} \log(1 + e^{-(s_i - s_j)})`. Such weights
-    are no repetitions of rows: a row twice would be worse in more pairs, too.
+    are not repetitions of rows: a row twice would be worse in more pairs, too.
 
     Parameters
     ----------

@@ -217,7 +217,7 @@ def explain_metric(
         raise TypeError(f"{name} has no conventions to explain.")
     for option in options:
         if option not in parameters or option in ("convention", "average"):
-            raise TypeError(f"explain_metric cannot hand {option!r} on to {name}.")
+            raise TypeError(f"explain_metric cannot pass {option!r} on to {name}.")
     rule_options = {field.name for field in fields(Rule)} & set(parameters)
 
     def rule_under(convention: str | None) -> Rule:

@@ -132,7 +132,7 @@ def expected_search_length_score(
     .. math:: \mathrm{ESL} = \sum_{r < r^*} [y_r < \text{level}]
 
     over the ranks of a list, where the ``n_wanted``-th relevant row has rank
-    :math:`r^*`: the rows that a user reads in vain [1]_. With equal scores it is
+    :math:`r^*`: the irrelevant rows that a user reads [1]_. With equal scores it is
     Cooper's expectation. It is undefined for a list with fewer relevant rows. Less is
     better, so its scorer is negative.
 

@@ -87,7 +87,7 @@ def bootstrap_interval(
     n_resamples : int, default=10000
         Number of resampled means.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draws; None draws anew at each call.
+        Seed of the draws; None draws again at each call.
     clusters : array-like of shape (n_lists,), default=None
         Label of each list's cluster, such as its user, in the order of ``values``:
         lists of one cluster may depend on each other. None makes each list one.
@@ -171,7 +171,7 @@ def parts_of(values: Floats, codes: Indices | None) -> Parts:
 
 
 class Basis(Protocol):
-    """Fields that tell how sure an interval is; see `basis`."""
+    """Fields that an interval is based on; see `basis`."""
 
     @property
     def confidence(self) -> float:

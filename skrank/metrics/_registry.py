@@ -261,7 +261,7 @@ def make_ranking_scorer(
     - Routing is set for each thread: a thread that is started later has it off.
       With ``config_context`` around ``fit`` only, a later ``search.score`` raises;
       ``search.best_estimator_.score`` works.
-    - Weights go through a pipeline only where each step says what it does with
+    - Weights pass through a pipeline only if each step says what it does with
       them: ``StandardScaler().set_fit_request(sample_weight=False)``.
     - ``sklearn.metrics.make_scorer`` of the same metric gets no groups with
       scikit-learn 1.8, and raises with 1.9.
@@ -274,7 +274,7 @@ def make_ranking_scorer(
         called as ``metric(y, scores, groups, **kwargs)``, and with
         ``sample_weight`` where weights are given, which returns a number.
     greater_is_better : bool, default=True
-        False for a loss: the score is then its negative. A name brings its own sign.
+        False for a loss: the score is then its negative. A name has its own sign.
     **kwargs
         Passed to ``metric``.
 
@@ -286,7 +286,8 @@ def make_ranking_scorer(
     Raises
     ------
     TypeError
-        If ``metric`` is no name and not callable, or does not take one of ``kwargs``.
+        If ``metric`` is not a name and not callable, or does not take one of
+        ``kwargs``.
     ValueError
         If there is no metric of that name.
 

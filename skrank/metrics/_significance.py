@@ -134,7 +134,7 @@ def compare_scores(
     n_resamples : int, default=10000
         Number of random signs and of resampled means.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draws; None draws anew at each call.
+        Seed of the draws; None draws again at each call.
     clusters : array-like of shape (n_lists,), default=None
         Label of each list's cluster, in the order of the values; None makes each list
         one.

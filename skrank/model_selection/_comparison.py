@@ -152,7 +152,7 @@ def compare(
     random_state : int, default=0
         Draws the lists of trial fits.
     n_repeats : int, default=1
-        How often the data were cut anew; the folds of a cut stand together, and each
+        Number of cuts into folds; the folds of a cut stand together, and each
         has as many.
 
     Returns
@@ -164,7 +164,7 @@ def compare(
     values: dict[str, dict[str, list[Floats]]] = {name: {} for name in rankers}
     lists: list[NDArray] = []
     refused: dict[str, str] = {}
-    # Pipelines and searches hand groups on only while routing is on.
+    # Pipelines and searches pass groups on only while routing is on.
     with sklearn.config_context(enable_metadata_routing=True):
         for number, fold in enumerate(folds):
             train, test = raw = fold.parts()

@@ -110,7 +110,7 @@ default=(0.1, 0.325, 0.55, 0.775, 1.0)
         added.append(rng.permutation(lists) if shuffle else lists)
     sizes = _sizes(train_sizes, min(map(len, added)))
     scores = np.empty((2, len(sizes), len(folds)))
-    # Pipelines and searches hand groups on only while routing is on.
+    # Pipelines and searches pass groups on only while routing is on.
     with sklearn.config_context(enable_metadata_routing=True):
         for column, (fold, lists) in enumerate(zip(folds, added, strict=True)):
             whole, test = fold.parts()

@@ -29,7 +29,7 @@ def list_metrics(metrics: Any) -> dict[str, Metric]:
     ValueError
         If there is no metric, a name is unknown or stands for two.
     TypeError
-        If something is no metric.
+        If something is not a metric.
     """
     if isinstance(metrics, str) or callable(metrics):
         metrics = [metrics]

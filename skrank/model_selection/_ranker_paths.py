@@ -96,12 +96,12 @@ def _takes_weights(scorer: Any) -> bool:
 
 
 def with_offset(scorer: Any, offset: Any) -> dict[str, Any]:
-    """Return the offset for a scorer that hands it to ``predict``."""
+    """Return the offset for a scorer that passes it to ``predict``."""
     if offset is None:
         return {}
     if not isinstance(scorer, OWN):
         raise ValueError(
-            f"scoring={scorer!r} hands no offset to predict. Use the name of a metric, "
-            "or a scorer of skrank.metrics."
+            f"scoring={scorer!r} passes no offset to predict. Use the name of a "
+            "metric, or a scorer of skrank.metrics."
         )
     return {"offset": offset}

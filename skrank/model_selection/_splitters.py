@@ -154,7 +154,7 @@ class QueryShuffleSplit(GroupShuffleSplit):
         ------
         ValueError
             If groups are missing, cut a list of ``y``, have another length than
-            ``X`` or miss values, or if ``n_splits`` is no integer of at least 1.
+            ``X`` or miss values, or if ``n_splits`` is not an integer of at least 1.
         """
         check_count(self.n_splits, "n_splits")
         codes = code_groups(X, y, groups, "QueryShuffleSplit.split")

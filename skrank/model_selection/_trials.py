@@ -1,4 +1,4 @@
-"""Trial fits to some lists, which tell whether a fit to all would take too long."""
+"""Trial fits to some lists, which show whether a fit to all would take too long."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def arrangement_loss(scores: Tensor, valid: Tensor, masked: str = "placed") -> T
     scores : Tensor of shape (n_lists, longest, longest)
         By place and by candidate, in the order of the arrangement.
     valid : bool Tensor of shape (n_lists, longest)
-        Which candidates are no padding, in the order of the arrangement.
+        Which candidates are not padding, in the order of the arrangement.
     masked : {"placed", "previous"}, default="placed"
         Which candidates cannot be chosen.
 

@@ -156,7 +156,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
             row a list; if the loss or the validation value is not finite; if
             ``device`` is not there.
         TypeError
-            If ``history`` or ``profile`` is no ListData.
+            If ``history`` or ``profile`` is not a ListData.
         """
         name = type(self).__name__
         groups = find_groups(y, groups, f"{name}.fit")

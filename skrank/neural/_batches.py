@@ -91,7 +91,7 @@ class Ragged:
         self.starts = np.cumsum(sizes) - sizes
 
     def padded(self, numbers: Indices) -> tuple[Tensor, Tensor]:
-        """Return rows (n_lists, longest, n_features), and which are no padding."""
+        """Return rows (n_lists, longest, n_features), and which are not padding."""
         valid, index = padded_index(self.starts[numbers], self.sizes[numbers])
         index[~valid] = len(self.rows) - 1
         device = self.rows.device

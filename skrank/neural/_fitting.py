@@ -154,7 +154,7 @@ def hidden_sizes(hidden_size, most=None):
     Raises
     ------
     ValueError
-        If these are no positive integers, or more than ``most``.
+        If these are not positive integers, or more than ``most``.
     """
     is_one = not isinstance(hidden_size, tuple | list)
     sizes = [hidden_size] if is_one else list(hidden_size)

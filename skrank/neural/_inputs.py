@@ -59,7 +59,7 @@ class ListInputs:
         Raises
         ------
         TypeError
-            If ``history`` or ``profile`` is no ListData.
+            If ``history`` or ``profile`` is not a ListData.
         ValueError
             If one was given in ``fit`` and now is not, or the other way round; if it
             misses a list; if columns are not as many as in ``fit``; if a list has not

@@ -36,9 +36,9 @@ class ListData:
     Raises
     ------
     TypeError
-        If ``rows`` is no mapping.
+        If ``rows`` is not a mapping.
     ValueError
-        If there is no list, a value is no finite table of numbers, or the numbers of
+        If there is no list, a value is not a finite table of numbers, or the numbers of
         columns differ.
 
     Examples
@@ -92,7 +92,7 @@ class ListData:
         Raises
         ------
         ValueError
-            If ``X`` is no table of finite numbers, or ``groups`` do not fit it.
+            If ``X`` is not a table of finite numbers, or ``groups`` do not fit it.
         """
         table = _table("X", X)
         grouping = group_rows(groups, len(table))

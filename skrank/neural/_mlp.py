@@ -36,9 +36,9 @@ class MLPRanker(NeuralRanker):
     scorer : torch.nn.Module or callable, default=None
         A network of your own in place of the encoders: a module whose ``forward`` takes
         standardised candidates (n_lists, longest, n_features), and ``valid``
-        (n_lists, longest), True where a row is no padding, if it has a parameter of
+        (n_lists, longest), True where a row is not padding, if it has a parameter of
         that name; it returns one score each, (n_lists, longest) or with one column
-        more. Each fit draws the weights of a copy anew (by ``reset_parameters`` of
+        more. Each fit draws the weights of a copy again (by ``reset_parameters`` of
         the layers); to choose weights yourself pass a function that takes n_features
         and returns a module.
     standardize : {"all", "list"}, default="all"

@@ -49,7 +49,7 @@ class OwnScorer(nn.Module):
     Parameters
     ----------
     scorer : nn.Module or callable
-        A module, whose copy draws its weights anew, or a function that makes one from
+        A module, whose copy draws its weights again, or a function that makes one from
         the number of features.
     n_features : int
         Number of features of a candidate.

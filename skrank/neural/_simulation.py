@@ -192,8 +192,8 @@ def make_browsing(
     .. math:: a = (0.1 + 0.9\, \sigma(2 v_t + z)) (1 - \delta\, r)
 
     with r = 1 where the row right above has the same topic, else 0, and
-    :math:`\delta` the ``dependence``. The click model says what is read. The labels
-    sort each list into the arrangement with the most expected clicks, found among all.
+    :math:`\delta` the ``dependence``. The click model decides which rows are read. The
+    labels sort each list into the arrangement with the most expected clicks of all.
 
     With :math:`\delta > 0` no score of single rows gives these arrangements, whatever
     it knows of the user. Let A and A' be rows of one topic and B of another, with

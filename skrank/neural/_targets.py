@@ -52,7 +52,7 @@ class LossTarget:
 
 
 class ArrangementTarget:
-    """A best arrangement of each list, drawn anew among all known best ones.
+    """A best arrangement of each list, drawn from all known best ones.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class ArrangementTarget:
     masked : {"placed", "previous"}
         Reading of the loss.
     redrawn : bool
-        Whether the arrangement is drawn anew in each epoch, not only once. Validation
+        Whether the arrangement is drawn again in each epoch, not only once. Validation
         keeps the first order.
     rng : RandomState
         Draws the first order.

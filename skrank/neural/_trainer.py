@@ -22,7 +22,7 @@ class Target(Protocol):
     """The target of training: the loss of lists, made from their labels."""
 
     def redraw(self, rng: np.random.RandomState) -> None:
-        """Draw random parts of the target anew, before each epoch."""
+        """Draw random parts of the target again, before each epoch."""
 
     def values(
         self,

@@ -130,7 +130,7 @@ class Cells:
     Attributes
     ----------
     order : ndarray of shape (n_stored,)
-        Permutation of the stored values that brings those of a cell together.
+        Permutation of the stored values that sorts them by cell.
     starts, sizes : ndarray of shape (n_cells,)
         First place in ``order`` of each cell with a stored value, and their number.
     list_of, column : ndarray of shape (n_cells,)

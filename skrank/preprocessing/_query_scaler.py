@@ -81,13 +81,13 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    ``transform`` needs groups too, and a pipeline hands them to it only while metadata
+    ``transform`` needs groups too, and a pipeline passes them to it only while metadata
     routing is on. Without routing put them on the index of a pandas ``X``, as a level
     named "groups"; transformers before this one must keep it
     (``set_output(transform="pandas")``). Groups on the index of ``y`` do not reach
     ``transform``. A search takes no groups in ``predict``: use
     ``search.best_estimator_.predict(X, groups=groups)``. Nor does
-    ``cross_val_predict`` hand them on: there put them on the index of ``X``.
+    ``cross_val_predict`` pass them on: there put them on the index of ``X``.
 
     Sparse ``X`` works with "max" and "deviation": the other methods move zeros.
 
@@ -371,12 +371,12 @@ def _missing_groups_message(caller: str) -> str:
         state = (
             "metadata routing is on, but nothing passed groups this far: pass groups= "
             "to the outer call, also to predict and score of a pipeline. predict of a "
-            "search and cross_val_predict hand no groups on: put them on the index of "
+            "search and cross_val_predict pass no groups on: put them on the index of "
             "a pandas X."
         )
     else:
         state = (
-            "metadata routing is off, so they do not hand groups on: call "
+            "metadata routing is off, so they do not pass groups on: call "
             "sklearn.set_config(enable_metadata_routing=True) and pass groups= to the "
             "outer call."
         )

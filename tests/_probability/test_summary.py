@@ -553,7 +553,7 @@ def test_lists_that_tell_nothing_give_no_errors():
     for kind in (ListMLERanker, RankNetRanker):
         for alpha in (0.0, 0.1):
             ranker = kind(alpha=alpha).fit(X, y, groups)
-            with pytest.warns(UserWarning, match="No list tells an order"):
+            with pytest.warns(UserWarning, match="No list has an order"):
                 summary = ranker.summary(X, y, groups)
             assert np.isnan(summary.clustered).all()
             assert summary.df == 0
@@ -580,7 +580,7 @@ def test_lists_all_tied_give_no_errors_of_0_but_say_that_they_tell_nothing(
     X, _, groups = graded(size=size)
     y = np.zeros(len(X))
     ranker = kind(alpha=alpha).fit(X, y, groups)
-    message = "No list tells an order|No clustered standard errors of x0, x1"
+    message = "No list has an order|No clustered standard errors of x0, x1"
     with pytest.warns(UserWarning, match=message):
         summary = ranker.summary(X, y, groups)
     assert np.isnan(summary.clustered[: X.shape[1]]).all()

@@ -407,7 +407,7 @@ def test_fits_elsewhere_than_at_the_maximum_are_refused():
     with pytest.raises(ValueError, match="has no maximum"):
         likelihood_ratio_test(None, separated, X[["pace"]], X["pace"].round(6), groups)
     random = fitted(X, y // 2, groups, ties="random")
-    with pytest.raises(ValueError, match="draws the order of tied rows anew"):
+    with pytest.raises(ValueError, match="draws another order of tied rows"):
         likelihood_ratio_test(None, random, X, y // 2, groups)
     seeded = [
         fitted(part, y // 2, groups, ties="random", random_state=1)
@@ -450,7 +450,7 @@ def test_sums_that_cannot_be_tested_are_named():
     )
     refused("goes with R", features=["age", "pace"], r=[1.0, 2.0])
     refused("features holds 'speed'", features=["speed"])
-    refused("3 clusters cannot tell how 4 sums", clusters=groups % 3)
+    refused("3 clusters are too few to show how 4 sums", clusters=groups % 3)
     X = X.assign(constant=groups)
     with pytest.warns(UserWarning, match="constant inside every list"):
         ranker = fitted(X, y, groups)

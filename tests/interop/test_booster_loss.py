@@ -194,7 +194,7 @@ def test_a_loss_of_ones_own_trains_a_booster():
         (
             lambda: make_booster_objective(ListNet(), library="xgboost"),
             ValueError,
-            "XGBoost hands its objective no groups",
+            "XGBoost passes no groups to its objective",
         ),
         (
             lambda: make_booster_objective(ListNet(), [1], [0], library="lightgbm"),

@@ -396,7 +396,7 @@ def test_ranker_cv_fits_and_scores_with_it(lists, offset):
 
 def test_a_scorer_that_hands_on_no_offset_is_refused(lists, offset):
     scorer = sklearn.metrics.make_scorer(lambda y, scores: 0.0)
-    with pytest.raises(ValueError, match="hands no offset to predict"):
+    with pytest.raises(ValueError, match="passes no offset to predict"):
         RankerCV(scoring=scorer).fit(*lists, offset=offset)
 
 

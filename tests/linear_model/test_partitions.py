@@ -263,7 +263,7 @@ def test_chains_have_a_likelihood_but_not_its_maximum(inference):
     assert summary.model is None
     expected = exact.summary(X, y, groups).clustered
     np.testing.assert_allclose(summary.clustered, expected, rtol=0.1)
-    assert "do not tell how far the chains end" in str(summary).replace("\n  ", " ")
+    assert "do not include how far the chains end" in str(summary).replace("\n  ", " ")
     short = PMOPRanker("geometric", inference, random_state=0, max_iter=2)
     short.fit(X, y, groups)
     with pytest.warns(UserWarning, match=r"not the optimum.*Raise n_steps or max_iter"):

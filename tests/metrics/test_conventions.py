@@ -182,9 +182,9 @@ def test_explanations_refuse_what_they_cannot_hand_on():
     rows = [0, 1], [0, 1], [0, 0]
     with pytest.raises(TypeError, match="kendall_tau_score has no conventions"):
         explain_metric(kendall_tau_score, *rows)
-    with pytest.raises(TypeError, match="cannot hand 'average' on to ndcg_score"):
+    with pytest.raises(TypeError, match="cannot pass 'average' on to ndcg_score"):
         explain_metric(ndcg_score, *rows, average=None)
-    with pytest.raises(TypeError, match="cannot hand 'cutoff' on to ndcg_score"):
+    with pytest.raises(TypeError, match="cannot pass 'cutoff' on to ndcg_score"):
         explain_metric(ndcg_score, *rows, cutoff=3)
     with pytest.raises(ValueError, match="bpref_score has no convention 'sklearn'"):
         explain_metric(bpref_score, *rows, None, "sklearn")

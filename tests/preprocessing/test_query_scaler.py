@@ -312,7 +312,7 @@ def test_cross_val_predict_needs_groups_on_the_index_of_x(ranking):
     frame = pd.DataFrame(X, index=pd.Index(groups, name="groups"))
     expected = np.empty(len(y))
     with config_context(enable_metadata_routing=True):
-        with pytest.raises(ValueError, match=r"cross_val_predict hand no groups on"):
+        with pytest.raises(ValueError, match=r"cross_val_predict pass no groups on"):
             cross_val_predict(model, X, y, **options)
         found = cross_val_predict(model, frame, y, **options)
         for train, test in GroupKFold(3).split(X, y, groups):

@@ -169,7 +169,7 @@ class UserBrowsing(ClickModel):
 
 
 def _draw_orders(blocks, attraction, utility, n_samples, seed):
-    """Return orders of a list's places, drawn anew inside each block.
+    """Return orders of a list's places, drawn independently inside each block.
 
     The seed mixes in the list itself: draws of lists are independent, and a list's
     draws do not depend on the lists around it.

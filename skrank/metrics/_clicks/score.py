@@ -99,7 +99,7 @@ def click_score(
         finds it; undefined where that is 0.
     ties : {"average", "worst", "best", "order"}, default="average"
         How equal scores count: by the mean over their orders, by their worst or best
-        order, or in row order. The mean is exact, but for blocks of tied rows under
+        order, or in row order. The mean is exact, except for blocks of tied rows under
         :class:`UserBrowsing` that have more than 4,096 different selections (12
         different rows, or more where labels are equal): these are sampled.
     empty : "skip" or float, default="skip"

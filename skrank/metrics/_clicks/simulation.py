@@ -57,7 +57,7 @@ def simulate_clicks(
     max_grade : float, default=4
         The best grade there could be.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draws; None draws anew at each call.
+        Seed of the draws; None draws again at each call.
 
     Returns
     -------
