@@ -48,9 +48,14 @@ class Terms(NamedTuple):
 
     def subgradient(self, parameters: Floats, gradient: Floats) -> Floats:
         """Return the least subgradient: the slope of the steepest way down, or 0."""
+        # Slopes to either side: |x| has slope 1 to the right of 0 and -1 to its left,
+        # so they differ only where a parameter is exactly 0.
         right = gradient + np.where(parameters >= 0, self.l1, -self.l1)
         left = gradient + np.where(parameters > 0, self.l1, -self.l1)
         least = np.zeros(len(parameters))
+        # If the right slope is negative, a step to the right lowers the objective; if
+        # the left slope is positive, a step to the left does. By convexity not both
+        # hold at once.
         up = (right < 0) & (parameters < self.high)
         down = (left > 0) & (parameters > self.low)
         least[up] = right[up]
@@ -117,6 +122,8 @@ class Penalised:
         else:
             low, high = np.append(self.bounds[0], low), np.append(self.bounds[1], high)
         if self.data.constant is not None:
+            # The data give no reason for any weight of these, so the penalty alone
+            # decides.
             held = np.flatnonzero(self.data.constant)
             low[held] = high[held] = np.clip(0.0, low[held], high[held])
         l1 = np.append(np.full(self.n_features, self.lasso), np.zeros(n_extra))
@@ -134,6 +141,7 @@ class Penalised:
         if self.bounds is None:
             return direction
         low, high = self.bounds
+        # A direction of endless decrease needs infinite room along each of its entries.
         walled = np.where(
             direction[: len(low)] > 0, np.isfinite(high), np.isfinite(low)
         )

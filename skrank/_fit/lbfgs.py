@@ -109,6 +109,7 @@ def _solution(search: Search) -> Solution:
     if search.has_moved:
         gap, share = search.gap(), search.share_left() ** 2
     solver_ended(search.name, search.n_iter, at.value, gap, search.verbose)
+    # If a step failed, the point where it failed may show why.
     ended = at if search.reason in ("converged", "enough", "ftol") else search.latest
     for point in (at, ended):
         if not np.isfinite(point.value + np.sum(point.parameters + point.gradient)):

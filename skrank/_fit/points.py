@@ -35,6 +35,8 @@ def known_start(objective: LinearObjective, start: Floats) -> Point | None:
     last, ridge = objective.shared.get("last", (None, 0.0))
     if last is None or not np.array_equal(last.parameters, start):
         return None
+    # With another ridge a', the value changes by (a' - a) |w|^2 / 2 and the gradient by
+    # (a' - a) w; the data need not be read again.
     coef = start[: objective.n_features]
     pull = (objective.ridge - ridge) * coef
     gradient = last.gradient.copy()

@@ -98,8 +98,11 @@ class ProximalSearch(KinkedSearch):
         target = self.model.least(at.parameters, at.gradient, self.terms)
         self.target, self.step = target, target - at.parameters
         # Penalties of each parameter first: their sums would cancel.
+        # Change of the penalty over the whole step.
         self.kinks = float(self.terms.l1 @ (np.abs(target) - np.abs(at.parameters)))
         self.promise = float(at.gradient @ self.step) + self.kinks
+        # Minus the least value of the model: slope and kinks along the step, and the
+        # curvature, 1/2 s^T B s.
         self.gap = max(-self.promise - self.model.change(self.step), 0.0)
 
     def residual(self) -> float:
@@ -114,6 +117,7 @@ class ProximalSearch(KinkedSearch):
         """Return whether ``tol`` is met, by the subgradient and by the model."""
         if self.residual() > self.tol:
             return False
+        # Below the rounding of the value the gap cannot be told from 0.
         rounding = LAST_DIGITS * abs(self.at.value) * self.tol
         return self.gap <= max(self.tol**2 * self.decrease(), rounding * self.tol)
 

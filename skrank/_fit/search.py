@@ -153,6 +153,8 @@ class Search:
             self.first_sums = sums
             self.patience = PATIENCE
         else:
+            # Keep a little of the first curvature, for rows that are now in the flat
+            # part of the loss.
             sums = sums.mixed(first, KEPT)
             self.patience = PATIENCE * 2 ** max(self.n_whitenings - 2, 0)
         self.last_sums = self.objective.shared["sums"] = sums
@@ -180,6 +182,7 @@ class Search:
         slope = self.coordinates.slope(origin.gradient)
         self.held = self.is_rounding_beside_extra(slope)
         if self.held:
+            # Only the loss's own parameters move in this run.
             slope[: len(slope) - len(self.objective.extra_start)] = 0.0
         length = _norm(slope)
         if not length > 0.0:
@@ -361,6 +364,8 @@ class Search:
         high = -low
         extra = origin[self.objective.n_features :]
         unit = self.coordinates.extra_units() / self.step
+        # In the solver's units, relative to the origin. 0 must stay allowed, though
+        # rounding may put the origin just outside.
         low[len(low) - n_extra :] = np.minimum((-limit - extra) * unit, 0.0)
         high[len(high) - n_extra :] = np.maximum((limit - extra) * unit, 0.0)
         return Bounds(low, high)

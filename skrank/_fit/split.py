@@ -114,11 +114,14 @@ class _Split(KinkedSearch):
         x = self.at.parameters
         first, low, high = x, terms.low, terms.high
         if self.both:
+            # The positive and the negative part of w, with bounds such that w = u - v
+            # stays within its own.
             first = np.append(np.maximum(x, 0.0), np.maximum(-x, 0.0))
             low, high = (
                 np.append(np.maximum(terms.low, 0.0), np.maximum(-terms.high, 0.0)),
                 np.append(np.maximum(terms.high, 0.0), np.maximum(-terms.low, 0.0)),
             )
+            # u and v have the unit of their weight.
             units = np.tile(units, 2)
 
         def scaled(v: Floats) -> tuple[float, Floats]:

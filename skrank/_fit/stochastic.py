@@ -147,6 +147,7 @@ def ascend(
         n_updates = min(n_updates, max_updates)
         max_iter = -(-n_updates // len(batches))
     n_averaged = max(int(average * n_updates), 1)
+    # The penalty is applied by a proximal step, which is stable for any alpha.
     shrink = 1.0 / (1.0 + learning_rate * alpha)
     coef, mean = start.copy(), np.zeros(len(start))
     before, turns, update = np.zeros(len(start)), 0.0, 0
@@ -159,12 +160,15 @@ def ascend(
                 batch = batches[place]
                 gradient = batch.factor * batch.draws.draw(coef, update)
                 slope = gradient + alpha * coef
+                # The draw is a gradient of the loss, so descend.
                 coef = shrink * (coef - learning_rate * gradient)
                 update += 1
                 length = float(np.linalg.norm(slope))
                 size += length / len(batches)
                 direction = slope / length if length > 0.0 else slope
                 if update > n_updates - n_averaged:
+                    # The mean of the last weights has much less noise than the last
+                    # ones alone.
                     mean += coef / n_averaged
                     turns += float(before @ direction) / n_averaged
                 before = direction

@@ -78,6 +78,8 @@ def minimize_on_working_sets(
     first = sets.solution()
     if first.problem is not None or sets.residual() <= tol or enough is not None:
         return first
+    # Sets became too large or too many: finish over all features, from the point
+    # reached.
     second = minimize_split(
         objective,
         first.parameters,
@@ -118,6 +120,8 @@ class _Sets(KinkedSearch):
             held &= ~self.objective.data.constant
         slopes = np.abs(self.slope[:n_features])
         slopes[held] = 0.0
+        # Double the set at most: sets that grow by a constant number would take too
+        # many fits.
         n_more = max(FEWEST, int(held.sum()))
         best = np.argsort(-slopes, kind="stable")[:n_more]
         held[best[slopes[best] > 0.5 * tol * self.unit]] = True
@@ -132,6 +136,8 @@ class _Sets(KinkedSearch):
             part.bounds = whole.bounds[0][chosen], whole.bounds[1][chosen]
         part.share_threads(whole)
         places = np.append(chosen, np.arange(n_features, len(self.at.parameters)))
+        # The value at zero weights is the same for any set of features, so nothing has
+        # to be evaluated again.
         part.shared["zero"] = Point(
             part.start, self.zero.value, self.zero.gradient[places]
         )

@@ -170,6 +170,7 @@ cdef double count_hits(
         if last <= k:
             hits += n_relevant
         else:
+            # In a random order each row of a block is as likely at each of its places.
             hits += n_relevant * (<double>(k - first) / (last - first))
         first = last
     return hits
@@ -194,6 +195,8 @@ cdef double any_hit(
             for i in range(low):
                 if missed == 0.0:
                     break
+                # The chance that no relevant row is in the first places, factor by
+                # factor: C(m - high, low) / C(m, low).
                 missed *= max(m - high - i, 0) / <double>(m - i)
             return 1.0 - missed
         first = last
@@ -216,10 +219,13 @@ cdef double sum_over_found(
     cdef Py_ssize_t j, x, likeliest, low, high
     cdef double even = 0.0, growing = 0.0, chance, total, value
     for j in range(n_places):
+        # A hit at place j counts itself and the hits before the block, and on average
+        # a share of the j places before it: its precision is linear in two sums.
         even += 1.0 / (n_before + j + 1)
         growing += <double>j / (n_before + j + 1)
     low = max(0, n_places + q - m)
     high = min(n_places, q)
+    # The mode of the hypergeometric distribution.
     likeliest = <Py_ssize_t>((n_places + 1.0) * (q + 1.0) / (m + 2.0))
     likeliest = min(max(likeliest, low), high)
     total = 0.0
@@ -233,6 +239,8 @@ cdef double sum_over_found(
         )
         if x == high:
             break
+        # Ratios of neighbouring chances, P(x + 1) / P(x) upwards and then P(x - 1) /
+        # P(x) downwards. They need no factorials; the sum of all normalises at the end.
         chance *= (<double>(q - x) * (n_places - x)) / (
             <double>(x + 1) * (m - q - n_places + x + 1)
         )
@@ -346,6 +354,8 @@ def average_precision(
                     break
                 else:
                     share = <double>n_relevant / m
+                    # Given a hit at place j of the block, each of the j - 1 places
+                    # before it holds one of the other hits with this chance.
                     step = (n_relevant - 1.0) / (m - 1)
                     for j in range(min(last, k) - first):
                         total += share * ((hits + 1 + j * step) / (first + j + 1))
@@ -411,6 +421,8 @@ def reciprocal_rank(
                     first = i
             if not any_relevant:
                 continue
+            # Rows with better scores than the best relevant row are before it in any
+            # order; rows with the same score form its block.
             rank = 0
             m = 0
             n_relevant = 0
@@ -419,6 +431,8 @@ def reciprocal_rank(
                 m += scores[i] == best
                 n_relevant += scores[i] == best and relevant[i] > 0
             if tie == AVERAGE:
+                # The chance that the first hit is at place j: at first q / m, then by
+                # the ratio C(m - j - 1, q - 1) / C(m - j, q - 1).
                 chance = <double>n_relevant / m
                 value = 0.0
                 for j in range(1, min(m - n_relevant + 1, cutoff - rank) + 1):
@@ -484,6 +498,8 @@ def search_length(
             while first < n:
                 last = block_end(rows, first, n, tie, &n_relevant)
                 if n_relevant >= wanted:
+                    # The relevant rows cut the other rows of the block into q + 1 gaps
+                    # of equal mean length, and the user reads the first s of them.
                     values[q] = first - (n_wanted - wanted) + (
                         <double>(last - first - n_relevant) * wanted
                     ) / (n_relevant + 1)

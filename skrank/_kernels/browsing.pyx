@@ -62,6 +62,8 @@ cdef double browse_block(
     cdef double* here
     cdef double share, clicked, total = 0.0
     while i < m:
+        # The number of a state is a number in mixed radix: digit g counts the placed
+        # rows of kind g, from 0 to all of them.
         kinds[n_kinds] = i
         stride[n_kinds] = n_states
         while i < m and same(attraction, utility, kinds[n_kinds], i):
@@ -72,10 +74,13 @@ cdef double browse_block(
     memset(states, 0, (n_states + 1) * width * sizeof(double))
     memcpy(states, q, width * sizeof(double))
     moved = states + n_states * width
+    # Placing a row raises the number of the state, so that each state is complete
+    # before it is read. The last state has all rows placed.
     for s in range(n_states - 1):
         placed = 0
         for g in range(n_kinds):
             placed += (s // stride[g]) % (kinds[g + 1] - kinds[g] + 1)
+        # Ranks behind the cut-off are worth nothing.
         if placed >= n_seen:
             continue
         for g in range(n_kinds):
@@ -83,6 +88,7 @@ cdef double browse_block(
             left = count - (s // stride[g]) % (count + 1)
             if left == 0:
                 continue
+            # The next row is of kind g with the share of kind g among the rows left.
             share = <double>left / (m - placed)
             memcpy(moved, states + s * width, width * sizeof(double))
             clicked = read_row(
@@ -144,6 +150,7 @@ def browsing_worth(
     with nogil:
         for list_number in range(shape.n_lists):
             total = 0.0
+            # At the top of a list no row has been clicked, for certain.
             memset(q, 0, width * sizeof(double))
             q[0] = 1.0
             for b in range(offsets[list_number], offsets[list_number + 1]):

@@ -64,6 +64,8 @@ cdef double cascade_block(
         if v == 0 and c == 1:
             continue
         q += 1
+        # Row number q joins: of all choices of i rows a share i / q holds it. Larger i
+        # come first, since entry i - 1 must still be that without the new row.
         i = min(q, last)
         while i > 0:
             gained[i] = (
@@ -81,6 +83,7 @@ cdef double cascade_block(
         expected = 0.0
         # ahead[last] collects all later rows, which add nothing.
         for i in range(min(j, last - 1), -1, -1):
+            # Of the m - j rows left, q - i are among the q.
             here = ahead[i] * (<double>(q - i) / (m - j))
             expected += here * gained[i + 1]
             ahead[i] -= here

@@ -79,6 +79,8 @@ def descend(
                 curve = matrix[j, j]
                 if not curve > 0.0:
                     continue
+                # Along coordinate j the quadratic is least at a / curve. The penalty
+                # pulls that point towards 0 by l1 / curve, and no further than 0.
                 a = curve * point[j] - slope[j]
                 b = fabs(a) - l1[j]
                 if b <= 0.0:
@@ -95,6 +97,8 @@ def descend(
                 if change == 0.0:
                     continue
                 point[j] = b
+                # A row of the matrix serves as its column, since the matrix is
+                # symmetric, and is contiguous in memory.
                 for k in range(n):
                     slope[k] += change * matrix[j, k]
                 fall = max(fall, curve * change * change)

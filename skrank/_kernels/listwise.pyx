@@ -101,6 +101,7 @@ cdef double _one_list(
             order, level_starts, first_level, last_level, n_stages, weights, efron, e,
             terms, gradient,
         )
+    # A factor lies between exp(low - high) and the number of rows.
     longest_product = <Py_ssize_t> fmin(
         LONGEST_PRODUCT, LARGEST_LOG / (high - low + log(<double> (end - begin)))
     )
@@ -110,6 +111,8 @@ cdef double _one_list(
         if weights is not None:
             weight = weights[start]
         for i in range(start - begin, stop - begin):
+            # Scores of the picked rows. Sums of exp(s) below are in units of exp(high),
+            # too.
             value -= weight * (e[i] - high)
     for i in range(end - begin):
         e[i] = exp(e[i] - high)
@@ -127,6 +130,7 @@ cdef double _one_list(
         total = below + level_sum
         if weights is not None:
             weight = weights[start]
+            # A product can only be shared by factors whose logs have the same weight.
             if weight != weight_of_product:
                 value += weight_of_product * log(product)
                 product = 1.0
@@ -160,6 +164,8 @@ cdef double _one_list(
                     product = 1.0
                     n_factors = 0
             total = below + level_sum
+        # For the gradient: sums of weighted inverses, for rows below the level (all)
+        # and, with Efron's shares, for rows of the level itself (own).
         terms[2 * k] = all_
         terms[2 * k + 1] = own
         below = total
@@ -194,6 +200,7 @@ cdef void _fill_gradient(
         if weights is not None:
             weight = weights[start]
         for i in range(start, stop):
+            # The probability of being picked, summed over stages, less the pick.
             gradient[order[i]] = e[i - begin] * factor - weight
         before += terms[2 * k]
     for i in range(end_of_stages, end):
@@ -352,6 +359,8 @@ def plackett_luce_curvature(
             before = _no_mean()
             for k in range(n_stages[q] + 1):
                 start = level_starts[first + k]
+                # Rows of level k are in the sums of all earlier stages in full, and in
+                # those of stage k with their share.
                 both = before
                 stop = end
                 if k < n_stages[q]:

@@ -83,7 +83,11 @@ def margin_squares(
                 low = min(low, s[i])
                 high = max(high, s[i])
             for i in range(n):
+                # About the middle, so that squares lose no digits to a large common
+                # score. Halves first, since low + high may overflow.
                 s[i] -= 0.5 * low + 0.5 * high
+            # From the best level down: pairs in which a row is the worse one, against
+            # the summary of all better rows.
             other.n = other.mean = other.squares = 0.0
             for level in range(level_offsets[q], level_offsets[q + 1]):
                 start = level_starts[level] - first
@@ -92,6 +96,9 @@ def margin_squares(
                     g[i] = 2.0 * other.n * (margin + s[i] - other.mean)
                 add_level(&other, s + start, n)
             value = 0.0
+            # From the worst level up: pairs in which it is the better one. Their costs
+            # sum to n times the squared gap to the mean, plus the squares about the
+            # mean.
             other.n = other.mean = other.squares = 0.0
             for level in range(level_offsets[q + 1] - 1, level_offsets[q] - 1, -1):
                 start = level_starts[level] - first

@@ -96,8 +96,11 @@ cdef double arithmetic_list(
     if v != NULL:
         arithmetic_curvature(e, order, starts, n_levels, v, terms, out)
         return 0.0
+    # Ratios of sums are at most n exp(high - low), which must be a number.
     if not high - low < LARGEST_LOG - log(<double> n):
         return arithmetic_far(e, order, starts, n_levels, terms, out)
+    # So many ratios may join a product before it could overflow; one log is taken of
+    # each product.
     most = <Py_ssize_t> fmin(64.0, LARGEST_LOG / (high - low + log(<double> n + 1.0)))
     for i in range(n):
         e[i] = exp(e[i])
@@ -106,6 +109,8 @@ cdef double arithmetic_list(
         for i in range(starts[k] - starts[0], starts[k + 1] - starts[0]):
             level_sum += e[i]
         below += level_sum
+        # From the worst level up: sums of exp(s) over the level and all below, and over
+        # the level alone.
         terms[2 * k] = 1.0 / below
         terms[2 * k + 1] = 1.0 / level_sum
         product *= below / level_sum
@@ -115,6 +120,8 @@ cdef double arithmetic_list(
             product = 1.0
             n_factors = 0
     value += log(product)
+    # From the best level down: a row is in the sum over R of its own and all better
+    # stages, and in the sum over X of its own stage.
     factor = 0.0
     for k in range(n_levels):
         factor += terms[2 * k]
@@ -174,6 +181,8 @@ cdef void arithmetic_curvature(
         for i in range(starts[k] - starts[0], starts[k + 1] - starts[0]):
             mean += exp(s[i] - level_sum) * v[order[i]]
         total = log_add(level_sum, below)
+        # The mean over R, as the mean of the means of the two parts: weights are
+        # ratios, which cannot overflow.
         mean_below = (
             exp(below - total) * mean_below + exp(level_sum - total) * mean
         )

@@ -134,6 +134,7 @@ cdef void _one_list(
         subset = remaining
         while subset:
             top = fmax(top, log_phi[subset])
+            # The next smaller subset of the same bits; 0 ends the loop.
             subset = (subset - 1) & remaining
         total = 0.0
         subset = remaining
@@ -155,14 +156,19 @@ cdef void _one_list(
                     size += 1
             for i in range(size):
                 for j in range(i + 1):
+                    # Both rows picked at this stage; for i = j, the chance that the row
+                    # is picked.
                     both[members[i], members[j]] += p
             subset = (subset - 1) & remaining
         for i in range(n):
             if not remaining >> i & 1:
                 continue
+            # The level of a row is the number of stages at which it still remains.
             levels[i] += reach[remaining]
             for j in range(n):
                 if i != j and remaining >> j & 1:
                     p = both[i, j] if i > j else both[j, i]
                     ties[i * n + j] += p
+                    # Picked while j remains: i wins, unless j is picked at the same
+                    # stage.
                     wins[i * n + j] += both[i, i] - p

@@ -6,7 +6,6 @@ likelihood of orders or of ordered partitions.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -243,9 +242,7 @@ def objective_on(
 ) -> LinearObjective:
     """Return the objective of a ranker, on the data of its fit."""
     data = check_data(ranker, X, y, groups, sample_weight, offset=offset, method=method)
-    data = data.gathered()
-    loss = ranker._loss()
-    data = replace(data, y=loss.check_labels(data.y, data.lists))
+    data, loss = ranker._with_checked_labels(data.gathered())
     n_impossible = int(are_impossible(loss, ranker.extra_, data.y, data.lists).sum())
     if n_impossible:
         raise ValueError(
@@ -262,6 +259,8 @@ def divisor_of(objective: LinearObjective) -> float | None:
     used = (weights > 0) & (objective.data.lists.sizes > 1)
     if not used.any():
         return 1.0
+    # The factor of a list is its share of the weights over its divisor. Lists of one
+    # row cost 0, so their divisor does not matter.
     divisors = (weights / weights.sum())[used] / factors[used]
     same = np.ptp(divisors) <= 1e-12 * divisors[0]
     return float(divisors[0]) if same else None
@@ -271,6 +270,8 @@ def fit_without_penalty(
     objective: LinearObjective, coef: Floats, value: float
 ) -> float:
     """Return minus the value of an objective without penalty, summed over lists."""
+    # The objective is a mean over lists plus the penalty: take the penalty out, and
+    # turn the mean into a sum.
     penalty = 0.5 * objective.ridge * float(coef @ coef)
     return float(objective.data.list_weights().sum()) * (penalty - value)
 

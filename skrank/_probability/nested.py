@@ -156,7 +156,7 @@ class Maximum:
                     "(Varin, Reid, Firth 2011, section 2.3): use wald_test, whose "
                     "clustered covariance holds for them."
                 )
-        reason = reason or _why_drawn_anew(objective.loss)
+        reason = reason or _why_drawn_again(objective.loss)
         if reason is not None:
             raise ValueError(f"{name} ({kind}) has no likelihood-ratio test: {reason}")
         self.parameters = np.concatenate((ranker.coef_, ranker.extra_))
@@ -234,6 +234,7 @@ def likelihood_ratio(
             f"({of_large:.8g}), so large did not end at its maximum. Lower tol and "
             "ftol, or raise max_iter."
         )
+    # A difference this close to 0 is rounding of the two likelihoods.
     statistic = max(statistic, 0.0)
     blocks = [(block.prepared, block.lists) for block in large.objective.blocks]
     notes = large.objective.loss.summary_notes(large.ranker.extra_, blocks)
@@ -249,7 +250,7 @@ def likelihood_ratio(
     )
 
 
-def _why_drawn_anew(loss: Any) -> str | None:
+def _why_drawn_again(loss: Any) -> str | None:
     """Return why a loss draws other labels for each fit, or None."""
     if getattr(loss, "ties", None) != "random" or is_integer(loss.random_state):
         return None

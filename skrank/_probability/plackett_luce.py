@@ -239,6 +239,7 @@ def top_k_probabilities(
     if k == 1:
         return TopKProba(lists.softmax(scores)[0], standard_error)
     levels = Levels(scores, lists)
+    # The k-th best score of each list sets the unit of time of the quadrature.
     at = np.minimum(lists.starts + k, lists.offsets[1:]) - 1
     pivots = scores[levels.order[at]]
     too_long = which_too_long(lists, k)

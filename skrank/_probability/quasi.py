@@ -68,6 +68,8 @@ def quasi_standard_errors(covariance: Any) -> Floats:
             "some difference of two items has no positive variance; leave out items "
             "without a standard error, and name the reference."
         )
+    # Find q_i such that q_i + q_j is near the variance of each difference, in logs, so
+    # that small and large variances are met with the same relative error.
     scale = float(of_pairs.mean())
     rows = np.arange(len(of_pairs))
     design = np.zeros((len(of_pairs), len(matrix)))
@@ -80,6 +82,8 @@ def quasi_standard_errors(covariance: Any) -> Floats:
     def jacobian(q: Floats) -> Floats:
         return design / np.maximum(design @ q, 1e-12)[:, None]
 
+    # In these units the mean variance of a difference is 1, so each item begins with
+    # half.
     start = np.full(len(matrix), 0.5)
     solution = optimize.least_squares(
         residuals, start, jacobian, xtol=1e-14, ftol=1e-14, gtol=1e-14

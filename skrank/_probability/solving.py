@@ -225,6 +225,8 @@ def estimate_some(
 def _solve(products: Products, chosen: Indices, names: list[str]) -> Floats:
     """Return the columns (P, n_chosen) of the inverse of H + A."""
     n_parameters = len(products.free)
+    # Conjugate gradients, preconditioned by the diagonal: raw scales of features
+    # differ.
     diagonal = products.diagonal()
     scale = np.where(diagonal > 0, diagonal, 1.0)
     shape = (n_parameters, n_parameters)

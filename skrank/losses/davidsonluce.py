@@ -87,6 +87,8 @@ class DavidsonLuce(Loss):
         sizes = Levels(y, lists).sizes
         if self.tie_weights == "slope":
             return np.array([0.0 if sizes.max() > 1 else IMPOSSIBLE])
+        # The likelihood only falls as the weight of a size that never occurs grows, so
+        # its best weight is 0.
         start = np.full(int(sizes.max()), IMPOSSIBLE)
         start[sizes - 1] = 0.0
         return start[1:]
@@ -110,6 +112,8 @@ class DavidsonLuce(Loss):
         if in_weights is None:
             return values, gradient
         if self.tie_weights == "slope":
+            # log delta_m = b (m - 1), so the chain rule weighs the derivative in log
+            # delta_m by m - 1.
             steps = np.arange(float(len(log_weights)))
             return values, gradient, (in_weights @ steps)[:, np.newaxis]
         return values, gradient, in_weights[:, 1:]
@@ -123,6 +127,7 @@ class DavidsonLuce(Loss):
         largest = n_rows
         if self.max_tie_size is not None:
             largest = min(largest, int(self.max_tie_size))
+        # The size 1 has log weight 0, since a common factor of all subsets cancels.
         return extra[0] * np.arange(float(largest))
 
     def n_terms(self, prepared: Partitions, lists: Lists) -> Floats:

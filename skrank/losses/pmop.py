@@ -108,7 +108,10 @@ class PMOP(Loss):
             return Prepared(partitions, np.zeros(lists.n_lists))
         levels = partitions.levels
         ends = np.repeat(lists.offsets[1:], levels.n_levels)
+        # Rows that remain at each stage: those of its level and of all below.
         n_left = ends - levels.starts[:-1]
+        # log(d_k (2^N_k - 1) / N_k), the part of stage k that does not depend on
+        # scores.
         terms = np.log(levels.sizes) - np.log(n_left)
         terms += _log_subsets(n_left, self.max_tie_size)
         return Prepared(partitions, np.add.reduceat(terms, levels.offsets[:-1]))
@@ -183,6 +186,7 @@ def _visit(
 def _log_subsets(n_rows: Indices, max_size: int | None) -> Floats:
     """Return the log of the number of non-empty subsets, of at most some size."""
     sizes, of_rows = np.unique(n_rows, return_inverse=True)
+    # log(2^n - 1) = n log 2 + log(1 - 2^-n), which no n overflows.
     logs = sizes * np.log(2.0) + np.log1p(-np.exp2(-sizes.astype(np.float64)))
     if max_size is not None:
         taken = np.arange(1.0, int(max_size) + 1.0)

@@ -72,7 +72,9 @@ class RankNet(Loss):
             return Pairs(levels)
         gain = relative_gains(y, lists)[levels.order]
         rank = np.arange(1, lists.n_rows + 1) - lists.expand(lists.starts)
+        # Levels are ordered from the best, so this is the DCG of the best order.
         ideal = lists.sum(gain / np.log2(1.0 + rank))
+        # A list without an ideal has equal labels, and no pair.
         gain /= lists.expand(np.where(ideal > 0, ideal, 1.0))
         return Pairs(levels, gain[levels.starts[:-1]])
 

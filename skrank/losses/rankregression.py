@@ -80,6 +80,9 @@ class RankRegression(Loss):
         """Return values (n_lists,) and the gradient in the scores (n_rows,)."""
         if isinstance(prepared, Levels):
             return _margin_squares(scores, prepared, 1.0)
+        # With e = s - y, the sum over pairs of (e_i - e_j)^2 is n times the sum of
+        # squares about the mean. Centre twice: the first removes a large common score,
+        # the second its rounding.
         error = _centred(_centred(scores, lists) - prepared, lists)
         sizes = lists.sizes.astype(np.float64)
         return sizes * lists.sum(error**2), 2.0 * lists.expand(sizes) * error
@@ -99,7 +102,10 @@ class RankRegression(Loss):
     ) -> Floats:
         """Return the exact second derivative in the scores times a direction."""
         if isinstance(prepared, Levels):
+            # The loss is quadratic, so its second derivative times v is the gradient at
+            # scores v, without the margin.
             return _margin_squares(direction, prepared, 0.0)[1]
+        # The second derivative of n |C s - c|^2, with C the matrix that centres a list.
         return 2.0 * lists.expand(lists.sizes) * _centred(direction, lists)
 
 

@@ -263,6 +263,7 @@ def _discounted_gain(data: ScoredLists, k: Any, rule: Rule, metric: str) -> Floa
     _refuse_overflow(best)
     share = np.full(len(best), np.nan)
     np.divide(values, best, out=share, where=best > 0)
+    # Rounding of two sums may raise their ratio above 1.
     return np.minimum(share, 1.0)
 
 
@@ -311,6 +312,7 @@ def _factors(n_ranks: int, discount: Any) -> Floats:
             f"discount must return one factor per rank, got shape {factors.shape} "
             f"for {n_ranks} ranks."
         )
+    # With factors that grow, sorting by gain would not be the best order.
     falling = np.all(factors[1:] <= factors[:-1])
     if not (falling and 0 < factors[0] < np.inf and factors[-1] >= 0):
         raise ValueError(

@@ -118,6 +118,7 @@ def bpref_score(
     if lists.rule.negative == "unjudged":
         judged_rows &= data.grouping.gather(finite_column(y_true, "y_true")) >= 0
     relevant = judged_rows & (data.y >= lists.rule.relevance_level)
+    # Judged rows that were not retrieved count in the divisors, not in the ranking.
     ranked = judged_rows if data.retrieved is None else judged_rows & data.retrieved
     n_relevant = data.grouping.lists.sum(relevant.astype(np.float64))
     values = binary_preference(

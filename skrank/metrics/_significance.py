@@ -315,6 +315,8 @@ def holm(p_values: Any) -> Any:
     if not np.all((p >= 0) & (p <= 1)):
         raise ValueError(f"p_values must lie between 0 and 1, got {p}.")
     order = np.argsort(p, kind="stable")
+    # The i-th smallest of m p values is multiplied by m - i + 1, and never corrected to
+    # less than a smaller one is.
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     corrected = np.empty_like(p)
     corrected[order] = np.minimum(stepped, 1.0)

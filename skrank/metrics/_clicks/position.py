@@ -92,6 +92,8 @@ class PositionBased(ClickModel):
 
     def _worth(self, rows, ranking, n_samples, seed):
         value = (rows.attraction * rows.utility)[ranking.order]
+        # In a random order of a block each row is equally likely at each place, so
+        # every place has the mean value of the block.
         means = np.add.reduceat(value, ranking.starts[:-1]) / ranking.sizes
         weights = self._weights(rows)
         worth = rows.lists.sum(np.repeat(means, ranking.sizes) * weights)

@@ -137,6 +137,7 @@ def attraction_of(
     check_chance(noise, "noise")
     grades = stop_chances(y, max_grade, metric)
     if attraction == "graded":
+        # Scale such that the best grade has chance 1: divide by 1 - 2^-max_grade.
         grades /= -np.expm1(-max_grade * LN2)
     return noise + (1.0 - noise) * grades
 
@@ -166,6 +167,7 @@ def stop_chances(y: Floats, max_grade: Any, metric: str) -> Floats:
             f"{highest}. Set max_grade to the best grade of the scale, the same for "
             "all data, or give functions that map labels to chances."
         )
+    # (2^y - 1) / 2^max_grade = 2^(y - max_grade) (1 - 2^-y).
     return np.exp2(y - max_grade) * -np.expm1(-y * LN2)
 
 
