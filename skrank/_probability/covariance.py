@@ -60,7 +60,8 @@ class Estimate(NamedTuple):
         NaN. None if there is no such direction.
     silent : ndarray of bool of shape (P,)
         Parameters in which the gradient of every list is 0, although the objective is
-        curved. Their clustered errors would be 0, and are NaN here.
+        curved; all of them where there is one cluster. Their clustered errors would be
+        0 or no more than the penalty, and are NaN here.
     curved : bool
         Whether the curvature is positive in all directions that the data determine.
     step : float
@@ -184,8 +185,10 @@ def estimate(
     for covariance in (clustered, model):
         covariance[undefined] = np.nan
         covariance[:, undefined] = np.nan
+    # One cluster has no spread: its gradient is minus that of the penalty.
     silent = ~undefined & (
-        np.diag(clustered) * max(n_lists, 1) < SILENT**2 * np.diag(model)
+        (np.diag(clustered) * max(n_lists, 1) < SILENT**2 * np.diag(model))
+        | (curve.derivatives.counts.n_clusters == 1)
     )
     clustered[silent] = np.nan
     clustered[:, silent] = np.nan

@@ -8,6 +8,7 @@ import numpy as np
 
 from skrank._data.checks import LISTED, count_of, listing
 from skrank._data.lists import Floats
+from skrank._fit.derivatives import Counts
 from skrank._fit.diagnostics import involved
 from skrank._fit.objective import LinearObjective
 from skrank._probability.covariance import Estimate
@@ -119,11 +120,15 @@ def alarms_of(reader: Reader, no_model: str | None) -> list[str]:
         )
     better = "" if no_model is not None else " covariance='model' has them."
     if estimate.silent.any():
+        why = (
+            "at the coefficients the gradient of every single list is 0 in them, as "
+            "where all rows are tied, so that lists do"
+        )
+        if counts.n_clusters == 1:
+            why = f"one {_unit(counts)[:-1]} does"
         alarms.append(
-            f"No clustered standard errors of {reader.named(estimate.silent)}: at the "
-            "coefficients the gradient of every single list is 0 in them, as where all "
-            "rows are tied or there is one list, so that lists do not tell how much "
-            f"estimates would vary.{better}"
+            f"No clustered standard errors of {reader.named(estimate.silent)}: {why} "
+            f"not tell how much estimates would vary.{better}"
         )
     return alarms + _small_numbers(reader, no_model)
 
@@ -133,13 +138,14 @@ def _small_numbers(reader: Reader, no_model: str | None) -> list[str]:
     if reader.covariance != "clustered":
         return []
     counts, alarms = reader.estimate.counts, []
-    unit = "lists" if counts.n_clusters == counts.n_lists else "clusters"
+    unit = _unit(counts)
     enough = max(FEW_LISTS, len(reader.names) + 1)
-    if 0 < counts.n_clusters < enough:
+    if 1 < counts.n_clusters < enough:
+        better = counts.n_clusters < FEW_OF_ONE and no_model is None
         alarms.append(
             f"Only {count_of(counts.n_clusters, unit[:-1])} for {len(reader.names)} "
             "coefficients: clustered standard errors are too small, as a rule, below "
-            f"{enough}."
+            f"{enough}." + " Use covariance='model'." * better
         )
     known = ~np.isnan(np.diag(reader.estimate.clustered))
     few = known & (counts.of_parameters < FEW_OF_ONE)
@@ -152,6 +158,11 @@ def _small_numbers(reader: Reader, no_model: str | None) -> list[str]:
             f"their clustered standard errors are far too small. {advice}"
         )
     return alarms
+
+
+def _unit(counts: Counts) -> str:
+    """Return what clustered errors count."""
+    return "lists" if counts.n_clusters == counts.n_lists else "clusters"
 
 
 def _collinear(reader: Reader) -> str:

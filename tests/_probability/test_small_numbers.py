@@ -67,14 +67,35 @@ def test_a_ranker_without_model_based_errors_says_what_else_to_do():
         ranker.summary(X, y, groups)
 
 
-@pytest.mark.filterwarnings("ignore:.*Only 1 list for")
-def test_where_there_is_one_list_the_model_has_the_errors():
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+def test_where_there_is_one_list_the_model_has_the_errors(alpha):
     X, y, groups = graded(n_lists=1, size=60)
-    ranker = ListMLERanker(**EXACT).fit(X, y, groups)
-    with pytest.warns(UserWarning, match="covariance='model' has them"):
+    ranker = ListMLERanker(**EXACT).set_params(alpha=alpha).fit(X, y, groups)
+    # With a penalty the gradient of the list is not 0, which tells no more of spread.
+    message = "one list does not tell how much .* covariance='model' has them"
+    with pytest.warns(UserWarning, match=message):
         summary = ranker.summary(X, y, groups)
     assert np.isnan(summary.clustered).all()
     assert np.isfinite(summary.model).all()
+
+
+def test_one_cluster_of_many_lists_tells_no_more_than_one_list():
+    X, y, groups = graded(n_lists=50)
+    ranker = ListMLERanker(**EXACT).set_params(alpha=0.1).fit(X, y, groups)
+    with pytest.warns(UserWarning, match="one cluster does not tell"):
+        summary = ranker.summary(X, y, groups, clusters=np.zeros(len(X)))
+    assert np.isnan(summary.clustered).all()
+
+
+@pytest.mark.parametrize(
+    ("n_lists", "ends"), [(2, r"below 40\. Use covariance='model'\."), (9, "'model'")]
+)
+def test_with_fewer_than_ten_lists_errors_of_the_model_are_advised(n_lists, ends):
+    X, y, groups = graded(n_lists=n_lists)
+    ranker = ListMLERanker(**EXACT).fit(X, y, groups)
+    message = f"Only {n_lists} lists for .*{ends}"
+    with pytest.warns(UserWarning, match=message):
+        ranker.summary(X, y, groups)
 
 
 @pytest.mark.filterwarnings("ignore:.*Only 38")  # in two, all rows are tied
