@@ -178,6 +178,7 @@ class Search:
     def run(self, function: Callable) -> None:
         """Run L-BFGS from this point until it is done, or whitening again pays."""
         self.n_before = self.n_evaluations
+        self.change = self.change_so_far = 0.0
         origin = self.at
         slope = self.coordinates.slope(origin.gradient)
         self.held = self.is_rounding_beside_extra(slope)
@@ -237,8 +238,18 @@ class Search:
     def down_by_value(
         self, origin: Point, point: Point, v: Floats, first: Floats, gradient: Floats
     ) -> float:
-        """Return the change of the objective in the solver's units."""
-        return (point.value - origin.value) / self.step / self.length
+        """Return the change of the objective in the solver's units.
+
+        Where values since the last step have no digits, gradients tell what it adds.
+        """
+        change, digits = point.value - origin.value, LAST_DIGITS * abs(self.at.value)
+        if abs(point.value - self.at.value) <= digits:
+            step = point.parameters - self.at.parameters
+            by_slopes = 0.5 * float((self.at.gradient + point.gradient) @ step)
+            if abs(by_slopes) <= digits:
+                change = self.change_so_far + by_slopes
+        self.change = change
+        return change / self.step / self.length
 
     def down_by_gradient(
         self, origin: Point, point: Point, v: Floats, first: Floats, gradient: Floats
@@ -261,7 +272,7 @@ class Search:
 
     def after_iteration(self, intermediate_result: OptimizeResult) -> None:
         """Make the last evaluation the current point, and stop if a rule says so."""
-        before, self.at = self.at, self.latest
+        before, self.at, self.change_so_far = self.at, self.latest, self.change
         self.n_iter += 1
         iteration_done(self.name, self.n_iter, self.at.value, self.verbose)
         if self.is_done():

@@ -275,6 +275,18 @@ def test_the_estimate_of_the_gap_is_near_the_gap():
                 assert 1 / 15 < short.gap / gap < 15
 
 
+def test_steps_that_values_do_not_show_cost_one_evaluation_each():
+    # Nothing to learn: the last steps lower a value of 3.0 by less than its rounding.
+    rng = np.random.default_rng(18)
+    X = rng.standard_normal((40_000, 20))
+    X[:, 1] = 0.6 * X[:, 0] + 0.8 * X[:, 1]
+    y = np.digitize(rng.standard_normal(len(X)), [0, 1, 2]).astype(float)
+    noise = FitData(X, y, Lists(np.full(2000, 20)))
+    found = solve(LinearObjective(noise, ListNet(), alpha=0.1))
+    assert found.problem is None
+    assert found.n_evaluations <= found.n_iter + 1
+
+
 @pytest.mark.parametrize("scale", [1e-160, 1e160])
 def test_products_beyond_numbers_leave_each_feature_its_own_unit(scale):
     plain = data()
