@@ -118,13 +118,13 @@ class Products:
 
     def gradients_along(
         self, directions: Floats, chosen: Indices
-    ) -> tuple[Floats, NDArray[np.bool_]]:
+    ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
         """Return gradients of lists along directions, and which parameters they inform.
 
-        Both of shape (n_lists, n_chosen).
+        Both of shape (n_lists, n_chosen); and which lists have a gradient, (n_lists,).
         """
         p = len(self.coef)
-        along, informing = [], []
+        along, informing, informed = [], [], []
         features = chosen[chosen < p]
         for block, X, scores in self._blocks(self.coef):
             lists = block.lists
@@ -143,9 +143,13 @@ class Products:
             high = np.maximum.reduceat(columns, lists.starts, axis=0)
             varied = np.ones((len(lists), len(chosen)), dtype=bool)
             varied[:, chosen < p] = low != high
-            informed = (lists.max(np.abs(slope)) > 0) & (block.factors > 0)
-            informing.append(varied & informed[:, None])
-        return np.concatenate(along), np.concatenate(informing)
+            informed.append((lists.max(np.abs(slope)) > 0) & (block.factors > 0))
+            informing.append(varied & informed[-1][:, None])
+        return (
+            np.concatenate(along),
+            np.concatenate(informing),
+            np.concatenate(informed),
+        )
 
 
 def estimate_some(
@@ -187,21 +191,22 @@ def estimate_some(
     with objective.running():
         products = Products(objective, parameters, free)
         directions = _solve(products, chosen, names)
-        along, informing = products.gradients_along(directions, chosen)
+        along, informing, informed = products.gradients_along(directions, chosen)
         curved = np.column_stack([products.hessian(c) for c in directions.T])
         gradient = objective(parameters)[1]
-    n_lists = int(informing.any(axis=1).sum())
-    n_clusters, of_parameters = n_lists, informing.sum(axis=0)
+    n_lists = n_clusters = int(informed.sum())
     if clusters is not None:
         along, informing = _by_cluster(along, informing, clusters)
-        n_clusters, of_parameters = int(informing.any(1).sum()), informing.sum(0)
+        n_clusters = len(np.unique(clusters[informed]))
+    of_parameters = informing.sum(axis=0)
     clustered, model = along.T @ along, directions.T @ curved
     is_weight = chosen < objective.n_features
     constant = is_weight & (of_parameters == 0)
     for covariance in (clustered, model):
         covariance[constant] = covariance[:, constant] = np.nan
     silent = ~constant & (
-        np.diag(clustered) * max(n_lists, 1) < SILENT**2 * np.diag(model)
+        (np.diag(clustered) * max(n_lists, 1) < SILENT**2 * np.diag(model))
+        | (n_clusters == 1)
     )
     clustered[silent] = clustered[:, silent] = np.nan
     errors = standard_errors(clustered)

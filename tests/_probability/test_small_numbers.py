@@ -183,6 +183,23 @@ def test_errors_by_solving_are_those_of_the_whole_matrix(ranker, kind, request):
     assert "degrees of freedom" not in str(solved).splitlines()[0]
 
 
+@pytest.mark.filterwarnings("ignore:.*Fewer than 10", "ignore:.*Only 20 clusters")
+@pytest.mark.parametrize("per_cluster", [1, 4])
+def test_lists_that_do_not_inform_the_features_asked_for_count_as_lists(
+    per_cluster, request
+):
+    X, y, groups = graded(n_lists=80, n_features=3)
+    X[groups > 1, 2] = 0.0
+    clusters = groups // per_cluster
+    ranker = ListMLERanker(**EXACT).fit(X, y, groups)
+    whole = ranker.summary(X, y, groups, clusters=clusters)
+    request.getfixturevalue("no_room")
+    solved = ranker.summary(X, y, groups, clusters=clusters, features=[2])
+    assert solved.n_lists == whole.n_lists > 70
+    assert solved.n_clusters == whole.n_clusters
+    assert solved.informing.tolist() == whole.informing[[2]].tolist()
+
+
 def test_wide_tables_state_their_memory_before_they_take_it(no_room):
     X, y, groups = graded(n_features=5)
     ranker = ListMLERanker(alpha=0.1).fit(X, y, groups)
