@@ -76,7 +76,9 @@ def write_pages(folder):
         ):
             if kind:
                 lines += [head, "-" * len(head), "", ".. autosummary::"]
-                lines += ["   :toctree: generated", f"   :template: {template}", ""]
+                lines += ["   :toctree: generated", f"   :template: {template}"]
+                # Signatures have spaces that do not break: too wide for a small screen.
+                lines += ["   :nosignatures:", ""]
                 lines += [f"   {name}" for name in sorted(kind)] + [""]
         page = folder / f"{module}.rst"
         write(page, "\n".join(lines))
