@@ -26,7 +26,7 @@ DEEPEST = 100  # default of the last cut-off
 
 
 class MetricAtKDisplay:
-    """A metric at cut-offs 1, 2, 3, ... of several rankers, with bootstrap bands.
+    """A metric against the cut-off k, of several rankers, with bootstrap bands.
 
     Use :meth:`from_estimator` or :meth:`from_predictions`.
 
