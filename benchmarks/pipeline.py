@@ -1,10 +1,12 @@
 """Measure ``ranking_pipeline()``, and what else was tried, on sets cut many times.
 
-``python benchmarks/pipeline.py`` writes results/defaults/pipeline.md. The reference is
-ridge regression on features scaled by list, its alpha chosen from 1, 10, ..., 10,000 by
-folds of whole lists of the training part. Real sets are cut into five folds of whole
-lists, several times anew; a list counts once, by its mean over the cuts. Each family of
-drawn lists is drawn several times and cut in two; a list of a draw counts once.
+``python benchmarks/pipeline.py`` writes results/defaults/pipeline.md. With ``members``
+it writes members.md, trials of members and features, and with ``insurances``
+insurances.md, what was tried to lose on no set. The reference is ridge regression on
+features scaled by list, its alpha chosen from 1, 10, ..., 10,000 by folds of whole
+lists of the training part. Real sets are cut into five folds of whole lists, several
+times anew; a list counts once, by its mean over the cuts. Each family of drawn lists is
+drawn several times and cut in two; a list of a draw counts once.
 """
 
 from __future__ import annotations
@@ -18,11 +20,19 @@ from defaults import holm, interval
 from families import drawn_sets, fishing
 from real_data import folds_of, join, lightgbm_example, mq2008, mslr_sample, trec_news
 from scipy import stats
-from variants import Fold, TunedRidge, Variant, of_pipelines
+from variants import Fold, TunedRidge, Variant, of_insurances, of_members
+
+from skrank import ranking_pipeline
 
 REFERENCE = Variant("ridge, tuned", "by list", TunedRidge())
+RESULTS = Path(__file__).parent / "results/defaults"
 N_REAL = 5
 N_SPLITS = 5
+EXPLAINED = (
+    "The interval resamples lists inside sets. p of the worst set: the smallest p "
+    "value (two-sided) of a set below the reference, by Holm's method over sets."
+)
+MEASURES = ("mean", "90 % interval", "p of the worst set")
 
 
 def real_sets():
@@ -101,16 +111,15 @@ def row_of(cells):
 
 
 def page(arguments, lists, cuts):
-    """Return the lines of the page."""
+    """Return the lines of the page of the pipeline."""
     chosen, *_ = lists
     sets = lists[chosen]
     lines = [
-        "# ranking_pipeline() against tuned ridge regression, features scaled by list",
-        "",
-        f"`python benchmarks/pipeline.py --cuts {arguments.cuts} --draws "
-        f"{arguments.draws}`; thousandths of NDCG@10, paired by list. A list counts "
-        "once, by its mean over the cuts; in brackets standard errors.",
-        "",
+        *head_of(
+            "ranking_pipeline() against ridge regression, tuned, features by list",
+            "",
+            arguments,
+        ),
         row_of(
             ["set", "lists", "difference (standard error)", "p", "means of the cuts"]
         ),
@@ -123,21 +132,59 @@ def page(arguments, lists, cuts):
             row_of([name, str(len(values)), with_error(values), f"{p:.2g}", means])
         )
     kinds = {"all": slice(None), "real": slice(N_REAL), "drawn": slice(N_REAL, None)}
-    head = ["mean", "90 % interval", "p of the worst set"]
-    lines += ["", row_of(["sets", *head]), row_of(["---"] * 4)]
+    lines += ["", row_of(["sets", *MEASURES]), row_of(["---"] * 4)]
     for kind, part in kinds.items():
         lines.append(row_of([kind, *measure_of(list(sets.values())[part])]))
-    lines += [
+    return [*lines, "", EXPLAINED]
+
+
+def page_of_members(arguments, lists, _):
+    """Return the lines of the page of members and features."""
+    return [
+        *head_of("Members and features of the pipeline", " members", arguments),
+        "Members and weights, then the scalings of their features side by side.",
         "",
-        "The interval resamples lists inside sets. p of the worst set: the smallest p "
-        "value (two-sided) of a set below the reference, by Holm's method over sets.",
+        *tried(lists),
         "",
-        "## What was tried",
+        EXPLAINED,
+    ]
+
+
+def page_of_insurances(arguments, lists, _):
+    """Return the lines of the page of what may help where the pipeline loses."""
+    return [
+        *head_of(
+            "What may help where lists have scales of their own",
+            " insurances",
+            arguments,
+        ),
+        'The pipeline had the features "shrunk + shrunk logs + ranks + shared" (the '
+        'first row); it now has those beside scores "by list", too (the eighth row). '
+        '"ridge by list" is a fourth member that sees the latter alone.',
         "",
-        "Members and weights, then the scalings of their features side by side; the "
-        "first row is the pipeline itself.",
+        *tried(lists),
         "",
-        row_of(["variant", *sets, *head, "mean of real"]),
+        EXPLAINED,
+    ]
+
+
+def head_of(title, question, arguments):
+    """Return the head of a page."""
+    return [
+        f"# {title}",
+        "",
+        f"`python benchmarks/pipeline.py{question} --cuts {arguments.cuts} --draws "
+        f"{arguments.draws}`; thousandths of NDCG@10, paired by list. A list counts "
+        "once, by its mean over the cuts; in brackets standard errors.",
+        "",
+    ]
+
+
+def tried(lists):
+    """Return the table of all variants."""
+    sets = next(iter(lists.values()))
+    lines = [
+        row_of(["variant", *sets, *MEASURES, "mean of real"]),
         row_of(["---"] * (len(sets) + 5)),
     ]
     for label, of_sets in lists.items():
@@ -150,20 +197,30 @@ def page(arguments, lists, cuts):
     return lines
 
 
+def of_pipeline():
+    """Yield the pipeline."""
+    yield Variant("ranking_pipeline()", None, ranking_pipeline())
+
+
+PAGES = {
+    "pipeline": (of_pipeline, page),
+    "members": (of_members, page_of_members),
+    "insurances": (of_insurances, page_of_insurances),
+}
+
+
 def main():
-    """Write the page."""
+    """Write a page."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("page", nargs="?", choices=PAGES, default="pipeline")
     parser.add_argument("--cuts", type=int, default=10)
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path(__file__).parent / "results/defaults/pipeline.md",
-    )
+    parser.add_argument("--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()
-    variants = list(of_pipelines())
-    lines = page(arguments, *measured(arguments, variants))
-    arguments.output.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    variants, lines_of = PAGES[arguments.page]
+    lines = lines_of(arguments, *measured(arguments, list(variants())))
+    path = arguments.output / f"{arguments.page}.md"
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

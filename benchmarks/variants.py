@@ -195,23 +195,31 @@ class Fused(NamedTuple):
 
     table: str
     weights: dict[str, float]
+    own: float = 0.0  # weight of ridge regression on scores by list alone
 
     @property
     def label(self):
         """Return the name of the row."""
         parts = [f"{w:g} {k}" if w != 1 else k for k, w in self.weights.items()]
+        if self.own:
+            parts.append(f"{self.own:g} ridge by list")
         return f"{' + '.join(parts)} | {self.table}"
 
     def values(self, fold):
         """Return NDCG@10 of the validation lists."""
-        scores = [w * self.scaled(k, fold) for k, w in self.weights.items()]
-        return ndcg_of(fold.test[1], sum(scores), fold.test[2])
+        scores = sum(
+            w * self.scaled(self.table, k, fold) for k, w in self.weights.items()
+        )
+        if self.own:
+            scores = scores + self.own * self.scaled("by list", "ridge", fold)
+        return ndcg_of(fold.test[1], scores, fold.test[2])
 
-    def scaled(self, name, fold):
+    @staticmethod
+    def scaled(table, name, fold):
         """Return a member's scores over their deviation inside training lists."""
         kept = fold.kept.setdefault("members", {})
-        if (self.table, name) not in kept:
-            (A, B), member = fold.table(self.table), clone(MEMBERS[name])
+        if (table, name) not in kept:
+            (A, B), member = fold.table(table), clone(MEMBERS[name])
             groups = [] if isinstance(member, RidgeCV) else [fold.train[2]]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -220,8 +228,8 @@ class Fused(NamedTuple):
                 member.predict(A)[:, None], groups=fold.train[2]
             )
             deviation = own.std()
-            kept[self.table, name] = member.predict(B) / (deviation or np.inf)
-        return kept[self.table, name]
+            kept[table, name] = member.predict(B) / (deviation or np.inf)
+        return kept[table, name]
 
 
 def of_rankers():
@@ -318,12 +326,14 @@ MEMBERS = {
 }
 
 
-def of_pipelines():
+CHOSEN = {"gain": 2.0, "likelihood": 1.0, "ridge": 2.0}  # as in the pipeline
+THREE = "shrunk + shrunk logs + ranks"
+FOUR = f"{THREE} + shared"
+
+
+def of_members():
     """Yield members and features of the pipeline."""
-    chosen = {"gain": 2.0, "likelihood": 1.0, "ridge": 2.0}
-    three = "shrunk + shrunk logs + ranks"
-    every = f"{three} + shared"
-    yield Variant("ranking_pipeline()", None, ranking_pipeline())
+    chosen, three, every = CHOSEN, THREE, FOUR
     for table in (
         *("by list", "shrunk", "shrunk + ranks", "shrunk + shrunk logs", three),
         *(f"{three} + shared, unit scale", every),
@@ -342,6 +352,23 @@ def of_pipelines():
     ):
         yield Fused(every, weights)
     yield Variant("ridge, tuned", every, TunedRidge())
+
+
+def of_insurances():
+    """Yield what may help the pipeline where lists have scales of their own.
+
+    A scaling by each list alone beside the shrunk ones, or in their place, and ridge
+    regression that sees it alone as a member.
+    """
+    alike = dict.fromkeys(CHOSEN, 1.0)
+    for table in (FOUR, f"by list + {FOUR}", FOUR.replace("shrunk +", "by list +")):
+        for own in (0.0, 1.0, 2.0, 3.0, 5.0):
+            yield Fused(table, CHOSEN, own)
+        yield Fused(table, alike, 1.0)
+        yield Fused(table, alike | {"gain": 2.0}, 1.0)
+    yield Fused(FOUR, {"ridge": 1.0})
+    yield Fused(FOUR, {"ridge": 1.0}, 1.0)
+    yield Fused("by list", {"ridge": 1.0})
 
 
 def of_alphas():
@@ -384,7 +411,7 @@ QUESTIONS: dict[str, Callable] = {
     "rankers": of_rankers,
     "stages": of_stages,
     "scalers": of_scalers,
-    "pipelines": of_pipelines,
+    "pipelines": of_members,
     "alphas": of_alphas,
     "features": of_features,
 }

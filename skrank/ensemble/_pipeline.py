@@ -43,9 +43,10 @@ def ranking_pipeline(
 
     - "columns": missing numbers become the median of the training rows; columns of a
       frame that hold no numbers are one-hot encoded, with at most 20 categories each;
-    - "features": every feature four times, scaled inside its list: its standard score,
-      that of its signed log (both with variances of short lists shrunk), its rank, and
-      its difference from the list's mean in units that all lists share;
+    - "features": every feature five times, scaled inside its list: its standard score
+      by the list's own variance, the same and that of its signed log with variances of
+      short lists shrunk, its rank, and its difference from the list's mean in units
+      that all lists share;
     - "ranker": three linear rankers fused into one, with ``coef_``: the ListMLE whose
       stages weigh their gain, the ListMLE of the plain likelihood, and ridge
       regression. Their penalties follow from the data (``alpha="auto"``, and
@@ -59,7 +60,7 @@ def ranking_pipeline(
     ----------
     per_list : bool, default=True
         Scale inside each list, so that ``predict`` needs groups too. With False,
-        features are standardised over all training rows: 0.013 of NDCG@10 worse in the
+        features are standardised over all training rows: 0.014 of NDCG@10 worse in the
         mean of 14 sets, but single rows get scores of their own, and
         :mod:`skrank.export` takes the pipeline out.
     categorical : "auto", None or list of columns, default="auto"
@@ -149,9 +150,14 @@ def _columns(categorical):
 
 
 def _features_by_list():
-    """Return the step that scales features inside each list, in four ways."""
+    """Return the step that scales features inside each list, in five ways.
+
+    Where lists have scales of their own, only the first helps, and the others are
+    noise. Beside its shrunk twin it counts twice: the penalty holds it half as hard.
+    """
     return FeatureUnion(
         [
+            ("own", QueryScaler()),
             ("scores", QueryScaler(shrinkage="auto")),
             ("logs", QueryScaler(shrinkage="auto", signed_log=True)),
             ("ranks", QueryScaler("rank", scale=UNIT_RANKS)),

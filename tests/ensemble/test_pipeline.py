@@ -50,7 +50,7 @@ def test_it_is_a_pipeline_whose_steps_can_be_seen_and_changed(data, routing):
     )
     pipeline.fit(X, y, groups=groups)
     assert pipeline[-1].estimators_[0].alpha_ == 3.0
-    assert pipeline[-1].coef_.shape == (18,)
+    assert pipeline[-1].coef_.shape == (24,)
     assert not hasattr(clone(pipeline)[-1], "estimators_")
     assert skrank.ranking_pipeline is ranking_pipeline
 
@@ -60,6 +60,7 @@ def test_it_equals_its_parts_by_hand(data, routing):
     pipeline = ranking_pipeline().fit(X, y, groups=groups)
     Z = np.hstack(
         [
+            QueryScaler().fit_transform(X, groups=groups),
             QueryScaler(shrinkage="auto").fit_transform(X, groups=groups),
             QueryScaler(shrinkage="auto", signed_log=True).fit_transform(
                 X, groups=groups
