@@ -19,6 +19,11 @@ FEWEST_LISTS = 10  # with fewer all members count alike
 N_STEPS = 20
 N_RESAMPLES = 100
 ROUNDING = 1e-12  # of sums over lists
+IN_A_HALF = (
+    "This happened in a fit to half of the lists, by which weights='auto' chooses how "
+    "much members count. Members that cannot be fitted to halves need weights=None, or "
+    "a list of numbers."
+)
 HIGHEST_GRADE = 31  # as for stages that weigh gains; larger labels are not grades
 
 
@@ -47,7 +52,11 @@ def _left_out_columns(
         weight = sample_weight
         if sample_weight is not None:
             weight = _safe_indexing(sample_weight, train)
-        unweighted.fit(*parts, sample_weight=weight)
+        try:
+            unweighted.fit(*parts, sample_weight=weight)
+        except Exception as error:
+            error.add_note(IN_A_HALF)
+            raise
         columns[test] = unweighted._columns(
             _safe_indexing(X, test), _safe_indexing(groups, test)
         )

@@ -573,6 +573,22 @@ def test_weights_in_other_words_are_refused(data):
         FusionRanker(members(), weights="best").fit(*data)
 
 
+def test_a_member_that_cannot_be_fitted_to_half_of_the_lists_says_so(data):
+    X, y, groups = data
+    folds = list(GroupKFold(3).split(X, y, groups))  # numbers of rows of the whole
+    pair = [("search", GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=folds)), *members()]
+    with pytest.raises(IndexError, match="out of bounds") as caught:
+        FusionRanker(pair).fit(X, y, groups)
+    (note,) = caught.value.__notes__
+    assert "fit to half of the lists" in note
+    assert "need weights=None" in note
+    fusion = FusionRanker(pair, weights=None).fit(X, y, groups)
+    assert fusion.weights_.tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(ValueError, match="'alpha' parameter") as caught:
+        FusionRanker([("mle", ListMLERanker(alpha=-1.0))]).fit(X, y, groups)
+    assert not hasattr(caught.value, "__notes__")
+
+
 def test_members_that_are_fitted_already_are_judged_by_what_they_give(data):
     X, y, groups = data
     train, test = groups < 10, groups >= 10
