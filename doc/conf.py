@@ -28,6 +28,7 @@ extensions = [
     "docstrings",
     "public_api",
     "see_also",
+    "internal_links",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "auto_examples/**/*.ipynb", "auto_examples/*.ipynb"]

@@ -15,7 +15,7 @@ EXTENSIONS = Path(__file__).resolve().parents[1] / "doc" / "_ext"
 def extensions(monkeypatch):
     """Return the modules that the site is built with."""
     monkeypatch.syspath_prepend(str(EXTENSIONS))
-    names = ("public_api", "see_also", "docstrings")
+    names = ("public_api", "see_also", "docstrings", "internal_links")
     yield {name: importlib.import_module(name) for name in names}
     for name in names:
         sys.modules.pop(name, None)
@@ -107,3 +107,22 @@ def test_cards_link_to_pages_that_are_there():
                 n_links += 1
                 assert link in written or (page.parent / f"{link}.md").is_file(), line
     assert n_links >= 8
+
+
+def test_broken_links_of_built_pages_are_found(extensions, tmp_path):
+    (tmp_path / "api").mkdir()
+    (tmp_path / "a.html").write_text(
+        '<h1 id="top"></h1><a href="#top"></a><a href="api/b.html#low"></a>'
+        '<a href="https://example.org/x"></a><a href="mailto:x"></a><img src="no.png"/>'
+        '<a href="guide:link-type:doc Choose"></a><a href="api/c.html"></a>'
+    )
+    (tmp_path / "api" / "b.html").write_text(
+        '<h2 id="high"></h2><a href="../a.html?q=1&amp;r=2#top"></a>'
+    )
+    broken = extensions["internal_links"].broken_links(tmp_path)
+    assert [(str(page), link) for page, link in broken] == [
+        ("a.html", "api/b.html#low"),
+        ("a.html", "api/c.html"),
+        ("a.html", "guide:link-type:doc Choose"),
+        ("a.html", "no.png"),
+    ]
