@@ -138,6 +138,25 @@ def test_sums_are_those_over_all_pairs(loss, a, kind, labels):
     assert_within(product, pairs.product(DIRECTION), N * np.abs(DIRECTION).max())
 
 
+@pytest.mark.parametrize("labels", LABELS)
+def test_a_number_added_to_all_gains_changes_no_bit(labels):
+    loss, lists = RankNet("gain"), Lists([N])
+    prepared = loss.prepare(LABELS[labels] % 30.0, lists)
+    # Whole numbers below 2^52, so that differences of gains are exact.
+    gains = np.arange(len(prepared.gains), 0.0, -1.0)
+    near, far = (prepared._replace(gains=gains + shift) for shift in (0.0, 2.0**40))
+    for one, other in zip(
+        loss.value_and_gradient(ROWS, near, lists),
+        loss.value_and_gradient(ROWS, far, lists),
+        strict=True,
+    ):
+        assert_array_equal(one, other)
+    assert_array_equal(
+        loss.hessian_product(ROWS, near, lists, DIRECTION),
+        loss.hessian_product(ROWS, far, lists, DIRECTION),
+    )
+
+
 @pytest.mark.parametrize("loss", [RaoKupper(), Davidson()])
 @pytest.mark.parametrize("a", [-20.0, -3.0, 0.0, 3.0, 20.0])
 def test_the_derivative_in_the_tie_parameter_is_that_of_the_value(loss, a):
