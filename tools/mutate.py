@@ -9,9 +9,9 @@ Each mutant runs in a fork of a process that has imported everything but skrank,
 that it costs the tests and little else (Linux and macOS). Messages, signatures and
 declared constraints are left alone.
 
-``python tools/mutate.py --kernels`` applies the changes of formulas in ``KERNELS``,
-each of which must be noticed; skrank must be installed editable, and is built again
-for each. Some minutes.
+``python tools/mutate.py --kernels`` applies the changes of formulas in
+``tools/kernel_mutants.txt``, each of which must be noticed; skrank must be installed
+editable, and is built again for each. Half an hour.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LISTED = ROOT / "tools" / "mutants.txt"
+KERNELS = ROOT / "tools" / "kernel_mutants.txt"
 LIMIT = 400  # seconds of the tests of one mutant; beyond it, it is noticed
 
 TARGETS = {
@@ -103,94 +104,6 @@ TARGETS = {
     "skrank/preprocessing/_second_order.py": ["preprocessing/test_second_order.py"],
     "skrank/preprocessing/_shrinkage.py": ["preprocessing/test_shrinkage.py"],
 }
-
-# Formulas of kernels: what is written, what it becomes, and the tests that must see it.
-KERNELS = [
-    (
-        "pairwise.pyx",
-        "value[0] += weight * (log1p(x) - min(distance, 0.0))",
-        "value[0] += weight * (log1p(x) - max(distance, 0.0))",
-        "losses/test_ranknet.py",
-    ),
-    (
-        "listwise.pyx",
-        "gradient[order[i]] = exp(s[i - begin] + own) - weight",
-        "gradient[order[i]] = exp(s[i - begin] + own) + weight",
-        "losses",
-    ),
-    (
-        "_boxes.pyx",
-        "total = side.m[i] * side.total[i] if side.multiplied else side.total[i]",
-        "total = side.total[i]",
-        "losses/test_row_weights.py",
-    ),
-    (
-        "hinge.pyx",
-        "g[place] -= sign * share * (bend * slope + flat * sums.count)",
-        "g[place] -= sign * (bend * slope + flat * sums.count)",
-        "losses/test_row_weights.py",
-    ),
-    (
-        "paired_ties.pyx",
-        "sums.value += log1p(R * (t + R)) + fabs(gap)",
-        "sums.value += log1p(R * (t + R)) - fabs(gap)",
-        "losses/test_tie_losses.py",
-    ),
-    (
-        "metrics.pyx",
-        "return exp2(label - max_grade) * -expm1(-label * LN2)",
-        "return exp2(label - max_grade) * -expm1(label * LN2)",
-        "metrics/test_cascade.py",
-    ),
-    (
-        "binary.pyx",
-        "growing += <double>j / (n_before + j + 1)",
-        "growing += <double>j / (n_before + j)",
-        "metrics/test_binary.py",
-    ),
-    (
-        "cascade.pyx",
-        "total += rank_weight[j] * expected",
-        "total += rank_weight[0] * expected",
-        "metrics/test_cascade.py",
-    ),
-    (
-        "quadratic.pyx",
-        "all.squares += squares + gap * gap * (all.n * n / (all.n + n))",
-        "all.squares += squares + gap * gap * (all.n * n / (all.n - n))",
-        "losses/test_rankregression.py",
-    ),
-    (
-        "hinge.pyx",
-        "g[rows[k].place] -= sign * (bend * slope + flat * found.count)",
-        "g[rows[k].place] -= sign * (bend * slope - flat * found.count)",
-        "losses/test_ranksvm.py",
-    ),
-    (
-        "race.pyx",
-        "mean -= expm1(-rate)",
-        "mean += expm1(-rate)",
-        "_probability/test_plackett_luce.py",
-    ),
-    (
-        "sampling.pyx",
-        "sums[i] = a * before[i - 1]",
-        "sums[i] = before[i - 1]",
-        "losses/test_samplers.py",
-    ),
-    (
-        "subsets_arithmetic.pyx",
-        "factor += terms[2 * k]",
-        "factor -= terms[2 * k]",
-        "losses/test_pmop.py",
-    ),
-    (
-        "marginal.pyx",
-        "f = exp(-r)",
-        "f = exp(r)",
-        "losses/test_listmle.py",
-    ),
-]
 
 OPERATORS = {
     ast.Add: ast.Sub,
@@ -315,12 +228,17 @@ def places_of(tree):
 
 def listed():
     """Return the mutants that cannot matter: (file, source line, change)."""
-    known = set()
-    for line in LISTED.read_text().splitlines():
-        if line.strip() and not line.startswith("#"):
-            path, source, change, _ = map(str.strip, line.split(" | "))
-            known.add((path, source, change))
-    return known
+    return {(path, source, change) for path, source, change, _ in table(LISTED)}
+
+
+def table(path):
+    """Return the four columns of each line of a list of mutants."""
+    lines = path.read_text().splitlines()
+    return [
+        tuple(map(str.strip, line.split(" | ")))
+        for line in lines
+        if line.strip() and not line.startswith("#")
+    ]
 
 
 def import_what_tests_need():
@@ -434,7 +352,7 @@ def run(targets, most, seed):
 def run_kernels():
     """Print the changes of kernels' formulas that no test notices."""
     all_noticed = True
-    for file, written, other, test in KERNELS:
+    for file, written, other, tests in table(KERNELS):
         path = ROOT / "skrank" / "_kernels" / file
         source = path.read_text()
         if source.count(written) != 1:
@@ -448,7 +366,7 @@ def run_kernels():
                     "pytest",
                     "-x",
                     "-q",
-                    str(ROOT / "tests" / test),
+                    *(str(ROOT / "tests" / test) for test in tests.split()),
                 ],
                 capture_output=True,
                 check=False,
