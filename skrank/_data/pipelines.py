@@ -22,6 +22,12 @@ def without_search(
     return estimator
 
 
+def last_step(estimator: Any) -> Any:
+    """Return the last model of a pipeline or search, which need not see any data."""
+    model = without_search(estimator)
+    return last_step(model.steps[-1][1]) if hasattr(model, "steps") else model
+
+
 def with_best_model(estimator: Any) -> Any:
     """Replace a search, also as the last step of pipelines, by its best model.
 

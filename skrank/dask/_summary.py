@@ -57,6 +57,7 @@ def summary(
     """
     client = find_client(client, "summary")
     check_shuffle(shuffle)
+    ranker = ranker._as_fitted()
     loss = ranker._loss()
     if loss.model is None:
         raise ValueError(

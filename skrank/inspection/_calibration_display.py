@@ -19,7 +19,7 @@ from skrank._data.grouping import group_rows
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats, Indices, Lists
 from skrank.inspection._drawing import COLORS, GREY, new_axes
-from skrank.inspection._models import scores_of
+from skrank.inspection._models import refuse_other_scores, scores_of
 
 AT_ONCE = 2**22  # numbers of the bootstrap in memory
 PAIRS_OF_A_LIST = 2_000  # drawn where there are more
@@ -103,7 +103,8 @@ class RankCalibrationDisplay:
         ----------
         estimator : estimator
             A fitted ranker whose scores are those of a Plackett-Luce or Bradley-Terry
-            model, or a pipeline or search of one.
+            model (in Davidson's model those of pairs without ties are), or a pipeline
+            or search of one.
         X : {array-like, sparse matrix, dataframe} of shape (n_rows, n_features)
             Features.
         y : array-like of shape (n_rows,)
@@ -119,8 +120,18 @@ class RankCalibrationDisplay:
         -------
         display : RankCalibrationDisplay
             Drawn.
+
+        Raises
+        ------
+        TypeError
+            If the ranker's loss is of another model, such as ``RaoKupperRanker``, or of
+            none, such as ``ListNetRanker``.
+        ValueError
+            As :meth:`from_predictions`.
         """
-        groups = find_groups(y, groups, "RankCalibrationDisplay.from_estimator")
+        name = "RankCalibrationDisplay.from_estimator"
+        refuse_other_scores(estimator, name, pairs=True)
+        groups = find_groups(y, groups, name)
         scores = scores_of(estimator, X, groups)
         return cls.from_predictions(np.asarray(y), scores, groups, ax=ax, **options)
 

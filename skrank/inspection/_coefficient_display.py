@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from skrank._data.checks import check_count
-from skrank._data.groups import takes_groups
+from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats
 from skrank._probability.quasi import quasi_standard_errors
 from skrank._probability.summary import FitSummary
@@ -23,6 +23,9 @@ from skrank.inspection._drawing import (
     new_axes,
 )
 from skrank.inspection._models import transformed
+from skrank.inspection._summarize import summarize
+
+PER_UNIT = "score per unit of the feature"
 
 
 class CoefficientDisplay:
@@ -41,6 +44,9 @@ class CoefficientDisplay:
     quasi : bool, default=False
         Whether intervals are quasi intervals of items, to be compared to one another
         and not to 0.
+    unit : str, default=None
+        Unit of the coefficients, on the axis. None means "score" for quasi intervals,
+        else "score per unit of the feature".
 
     Attributes
     ----------
@@ -76,11 +82,12 @@ class CoefficientDisplay:
         *,
         confidence: float,
         quasi: bool = False,
+        unit: str | None = None,
     ) -> None:
         self.names = list(names)
         self.coef, self.low, self.high = coef, low, high
         self.confidence, self.quasi = confidence, quasi
-        self.unit = "score" if quasi else "score per unit of the feature"
+        self.unit = ("score" if quasi else PER_UNIT) if unit is None else unit
 
     @classmethod
     @takes_groups
@@ -117,8 +124,8 @@ class CoefficientDisplay:
         max_shown : int, default=30
             See :meth:`plot`.
         **options
-            Handed on to ``summary``: ``covariance``, ``confidence``,
-            ``sample_weight``.
+            Handed on to :func:`summarize`: ``covariance``, ``confidence``,
+            ``sample_weight``, ``clusters``, ``features``, ``offset``.
 
         Returns
         -------
@@ -129,22 +136,22 @@ class CoefficientDisplay:
         ------
         TypeError
             If the ranker has no ``summary``.
+        ValueError
+            As :func:`summarize`, or if ``standardize`` goes with ``features``.
         """
-        model, features, names = transformed(estimator, X, groups)
-        if not hasattr(model, "summary"):
-            raise TypeError(
-                f"{type(model).__name__} has no summary, since its loss is no model "
-                "of probabilities: there are no intervals to draw."
+        groups = find_groups(y, groups, "CoefficientDisplay.from_estimator")
+        if standardize and options.get("features") is not None:
+            raise ValueError(
+                "standardize=True takes the deviations of all features: leave out "
+                "features=, and show fewer by max_shown."
             )
-        summary = model.summary(features, y, groups, **options)
-        extra = summary.names[len(names) :]
-        summary = replace(summary, names=[*names, *extra])
-        unit = "score per unit of the feature"
+        summary = summarize(estimator, X, y, groups, **options)
+        unit = PER_UNIT
         if standardize:
-            summary = _standardized(summary, features, y, groups)
+            features = transformed(estimator, X, groups).X
+            summary = _standardized(summary, features, np.asanyarray(y), groups)
             unit = "score per deviation of the feature inside lists"
-        display = cls._of_summary(summary, items, reference)
-        display.unit = unit if items is None else display.unit
+        display = cls._of_summary(summary, items, reference, unit)
         return display.plot(ax, max_shown=max_shown)
 
     @classmethod
@@ -187,7 +194,11 @@ class CoefficientDisplay:
 
     @classmethod
     def _of_summary(
-        cls, summary: FitSummary, items: Sequence[str] | None, reference: str | None
+        cls,
+        summary: FitSummary,
+        items: Sequence[str] | None,
+        reference: str | None,
+        unit: str | None = None,
     ) -> CoefficientDisplay:
         """Return a display of a summary, not drawn yet."""
         names, coef = list(summary.names), summary.coef
@@ -202,6 +213,7 @@ class CoefficientDisplay:
             *interval.T,
             confidence=summary.confidence,
             quasi=items is not None,
+            unit=unit if items is None else None,
         )
 
     def plot(self, ax: Any = None, *, max_shown: int = 30) -> CoefficientDisplay:

@@ -6,11 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
+from scipy import special
 
 from skrank._data.checks import refuse_lazy
 from skrank._data.lists import Floats
-from skrank._data.pipelines import last_model
+from skrank._data.pipelines import last_model, last_step
+from skrank.losses import Loss
 from skrank.metrics._scorers import predicted
+
+DIFFERENCES = np.array([-2.0, -0.5, 0.0, 1.0, 3.0])  # of scores, to tell models apart
 
 
 class Transformed(NamedTuple):
@@ -19,11 +23,12 @@ class Transformed(NamedTuple):
     Attributes
     ----------
     model : estimator
-        The last step of a pipeline, the best model of a search, or the model itself.
+        The last step of a pipeline, the best model of a search, or the model itself;
+        a linear ranker has the parameters of its fit, whatever was set since.
     X : array-like of shape (n_rows, n_features)
         The features that it sees.
     names : list of str
-        Their names.
+        Their names: those of the fit where the model knows them.
     """
 
     model: Any
@@ -41,7 +46,11 @@ def transformed(estimator: Any, X: Any, groups: Any) -> Transformed:
         groups,
         lambda step, made: names.append(_names_after(step, names[-1], made)),
     )
-    return Transformed(model, features, names[-1])
+    known = getattr(model, "feature_names_in_", None)
+    of_fit = names[-1] if known is None else [str(name) for name in known]
+    if hasattr(model, "_as_fitted"):
+        model = model._as_fitted()
+    return Transformed(model, features, of_fit)
 
 
 def scores_of(estimator: Any, X: Any, groups: Any) -> Floats:
@@ -49,6 +58,32 @@ def scores_of(estimator: Any, X: Any, groups: Any) -> Floats:
     with sklearn.config_context(enable_metadata_routing=True):
         scores = predicted(estimator, X, {"groups": groups})
     return np.asarray(scores, dtype=np.float64)
+
+
+def refuse_other_scores(estimator: Any, display: str, *, pairs: bool) -> None:
+    """Raise TypeError unless scores are logarithms of worths, where a loss tells.
+
+    They are in Plackett and Luce's model of orders, and in models of pairs that have a
+    winner with the logistic function of the difference, which ``pairs`` allows, too.
+    """
+    model = last_step(estimator)
+    loss = getattr(model, "loss", None)
+    if hasattr(model, "_as_fitted"):
+        model = model._as_fitted()
+        loss = model._loss()
+    if not isinstance(loss, Loss) or loss.model == "orders":
+        return
+    if pairs and loss.model == "pairs":
+        # Given that there is a winner, as the display draws such pairs alone.
+        win, tie = loss.pair_proba(DIFFERENCES, getattr(model, "extra_", np.empty(0)))
+        if np.allclose(win / (1.0 - tie), special.expit(DIFFERENCES), rtol=1e-9):
+            return
+    wanted = "Plackett-Luce or Bradley-Terry" if pairs else "Plackett-Luce"
+    raise TypeError(
+        f"{display} draws probabilities of the {wanted} model, and scores of "
+        f"{type(model).__name__} with the loss {loss} are of another: fit "
+        "ListMLERanker, or one whose scores are."
+    )
 
 
 def row_labels(X: Any) -> Any:

@@ -112,14 +112,14 @@ def likelihood_ratio_test(
     of_large = transformed(large, X, groups)
     known = {"sample_weight": sample_weight, "offset": offset}
     larger = _maximum(of_large, labels, groups, known, "large")
-    names = _names(of_large)
+    names = of_large.names
     if small is None:
         hypothesis = "no feature at all"
         return likelihood_ratio(None, larger, hypothesis)
     small_columns = _columns_of(small, X) if X_small is None else X_small
     of_small = transformed(small, small_columns, groups)
     smaller = _maximum(of_small, labels, groups, known, "small")
-    kept = set(_names(of_small))
+    kept = set(of_small.names)
     named = X_small is None or hasattr(X_small, "columns")
     dropped = [name for name in names if name not in kept] if named else []
     hypothesis = f"{len(kept)} of {len(names)} features"
@@ -222,7 +222,7 @@ def wald_test(
     groups = find_groups(y, groups, "wald_test")
     of = transformed(estimator, X, groups)
     _refuse_other_models(of.model, "wald_test")
-    names = _names(of)
+    names = of.names
     reason = why_no_tests(of.model, names)
     if reason is not None:
         raise ValueError(f"{type(of.model).__name__} has no Wald test: {reason}")
@@ -293,11 +293,6 @@ def _columns_of(small: Any, X: Any) -> Any:
             "without names: pass X_small=, the features of small, or frames."
         )
     return X
-
-
-def _names(of: Transformed) -> list[str]:
-    """Return the names of the features that a model saw."""
-    return [str(name) for name in getattr(of.model, "feature_names_in_", of.names)]
 
 
 def _sums(R: Any, n_features: int, summary: FitSummary) -> Floats:

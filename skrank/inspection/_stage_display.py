@@ -17,7 +17,11 @@ from skrank.inspection._drawing import (
     names_at_rows,
     new_axes,
 )
-from skrank.inspection._models import row_labels, scores_of
+from skrank.inspection._models import (
+    refuse_other_scores,
+    row_labels,
+    scores_of,
+)
 
 WIDTH = 0.9  # of a bar of probability 1, in stages
 
@@ -108,10 +112,14 @@ class StageProbaDisplay:
 
         Raises
         ------
+        TypeError
+            If the ranker's loss is of another model, such as ``RankSVMRanker``'s.
         ValueError
             If groups are missing, lengths differ or there is no such list.
         """
-        groups = find_groups(y, groups, "StageProbaDisplay.from_estimator")
+        name = "StageProbaDisplay.from_estimator"
+        refuse_other_scores(estimator, name, pairs=False)
+        groups = find_groups(y, groups, name)
         scores = scores_of(estimator, X, groups)
         labels = finite_column(y, "y")
         equally_long(scores, labels, ("X", "y"))

@@ -67,8 +67,6 @@ def summarize(
             "probabilities. ListMLERanker, RankNetRanker, PMOPRanker and the rankers "
             "for ties have one."
         )
-    if hasattr(model, "feature_names_in_"):
-        names = [str(name) for name in model.feature_names_in_]
     # Labels as an array: groups are known, and rows may have lost their index.
     return summarize_fit(
         model, features, np.asanyarray(y), groups, feature_names=names, **options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
 from dataclasses import replace
 from numbers import Real
 from typing import Any, NamedTuple, Self
@@ -31,6 +32,8 @@ from skrank._fit.smoothing import minimize_by_smoothing
 from skrank._probability import likelihood, pairs, partitions, plackett_luce, summary
 from skrank.linear_model._by_model import ByModel
 from skrank.linear_model._scores import LinearScores
+
+FREE_PARAMETERS = ("n_jobs", "verbose")  # which change no result
 
 
 class Inexact(NamedTuple):
@@ -304,7 +307,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         )
 
     def _store(self, objective, solution):
-        """Set the fitted attributes."""
+        """Set the fitted attributes, and keep the parameters that they belong to."""
         n_features = objective.n_features
         self.coef_ = solution.parameters[:n_features].copy()
         self.extra_ = solution.parameters[n_features:].copy()
@@ -313,6 +316,21 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         self.intercept_ = 0.0  # for tools that read linear models
         self.objective_ = solution.value
         self.n_iter_ = max(solution.n_iter, 1)
+        self._fitted_with = deepcopy(self.get_params(deep=False))
+
+    def _as_fitted(self) -> Self:
+        """Return the ranker with the parameters of its fit, whatever was set since.
+
+        A fit with another loss has other coefficients, so all methods of the fitted
+        model read parameters here. Before a fit, return the ranker itself.
+        """
+        known = getattr(self, "_fitted_with", None)
+        if known is None:
+            return self
+        fitted = copy(self)
+        now = {name: getattr(self, name) for name in FREE_PARAMETERS}
+        fitted.__dict__.update(known | now)
+        return fitted
 
     def _parameter_names(self):
         """Return the names of the features, or x0, x1, ..., and of the loss's own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from types import MethodType
 from typing import Any, Generic, TypeVar, cast
 
@@ -14,7 +15,8 @@ class ByModel(Generic[R]):
 
     This is like scikit-learn's ``available_if``: if the loss has no such model, the
     ranker has no such attribute. In addition, each model may have a function of its
-    own, with other arguments. And a class shows the function of its default loss, so
+    own, with other arguments. The function gets the ranker with the parameters, and so
+    the loss, of its fit. And a class shows the function of its default loss, so
     that ``help`` and the site show the right arguments.
 
     Parameters
@@ -24,14 +26,16 @@ class ByModel(Generic[R]):
     """
 
     def __init__(self, **functions: Callable[..., R]) -> None:
-        self.functions = functions
+        self.functions = {
+            model: _of_fit(function) for model, function in functions.items()
+        }
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     def __get__(self, ranker: Any, owner: type) -> Callable[..., R]:
         try:
-            loss = (owner() if ranker is None else ranker)._loss()
+            loss = (owner() if ranker is None else ranker._as_fitted())._loss()
         except (NotImplementedError, TypeError):
             if ranker is None:  # a class without a default loss
                 return cast(Callable[..., R], self)
@@ -39,10 +43,21 @@ class ByModel(Generic[R]):
         function = self.functions.get(loss.model)
         if function is None:
             known = " or ".join(map(repr, self.functions))
-            reason = loss.why_no_likelihood() if loss.model is None else None
+            reason = f"{loss} is a model of {loss.model}."
+            if loss.model is None:
+                reason = loss.why_no_likelihood() or f"{loss} is no probability model."
             raise AttributeError(
                 f"{owner.__name__!r} object has no attribute {self.name!r}: that needs "
-                f"a loss whose model is {known}, and "
-                f"{reason or f'{loss} is a model of {loss.model}.'}"
+                f"a loss whose model is {known}, and {reason}"
             )
         return function if ranker is None else MethodType(function, ranker)
+
+
+def _of_fit(function: Callable[..., R]) -> Callable[..., R]:
+    """Return a function that gets the ranker as it was fitted."""
+
+    @wraps(function)
+    def method(ranker: Any, *args: Any, **kwargs: Any) -> R:
+        return function(ranker._as_fitted(), *args, **kwargs)
+
+    return method

@@ -1,16 +1,27 @@
 """What displays draw: the right numbers, under the right names, few or many."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from scipy import special
+from sklearn import config_context
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, LearningCurveDisplay
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skrank import ListMLERanker, ListNetRanker, RankNetRanker, with_groups
+from skrank import (
+    DavidsonRanker,
+    ListMLERanker,
+    ListNetRanker,
+    PMOPRanker,
+    RankNetRanker,
+    RankSVMRanker,
+    RaoKupperRanker,
+    with_groups,
+)
 from skrank.datasets import load_mode_choice, make_ranking
 from skrank.inspection import (
     CoefficientDisplay,
@@ -23,6 +34,7 @@ from skrank.inspection import (
     StageProbaDisplay,
     describe_lists,
     explain_scores,
+    summarize,
 )
 from skrank.inspection._drawing import COLORS, style_of
 from skrank.metrics import (
@@ -32,6 +44,7 @@ from skrank.metrics import (
     precision_at_k_score,
 )
 from skrank.model_selection import QueryKFold, compare_rankers, learning_curve
+from skrank.preprocessing import QueryScaler
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="displays draw with matplotlib")
 plt.switch_backend("Agg")
@@ -109,6 +122,39 @@ def test_standardized_coefficients_are_per_deviation_inside_lists():
         display.high - display.low, np.ptp(summary.interval, axis=1) * deviation
     )
     assert "per deviation" in display.ax_.get_xlabel()
+
+
+def test_chosen_coefficients_keep_their_names():
+    display = CoefficientDisplay.from_estimator(RANKER, X, Y, GROUPS, features=["x1"])
+    assert display.names == ["x1"]
+    np.testing.assert_array_equal(display.coef, RANKER.coef_[[1]])
+    with pytest.raises(ValueError, match="deviations of all features: leave out"):
+        CoefficientDisplay.from_estimator(
+            RANKER, X, Y, GROUPS, features=["x1"], standardize=True
+        )
+
+
+def test_coefficients_take_the_groups_of_labels_to_the_steps_before():
+    """The drawn numbers and names are those of summarize, also shown an array."""
+    pd = pytest.importorskip("pandas")
+    frame, y = pd.DataFrame(X[:, 3:5], columns=["wait", "cost"]), with_groups(Y, GROUPS)
+    pipeline = make_pipeline(QueryScaler(), ListMLERanker())
+    ranker = ListMLERanker().fit(frame, Y, GROUPS)
+    with config_context(enable_metadata_routing=True):
+        pipeline.fit(frame, y, groups=GROUPS)
+    for model in (pipeline, ranker):
+        for features in (frame, frame.to_numpy()):
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+                display = CoefficientDisplay.from_estimator(model, features, y)
+                summary = summarize(model, features, y)
+                standard = CoefficientDisplay.from_estimator(
+                    model, features, y, standardize=True
+                )
+                explanation = explain_scores(model, features, GROUPS)
+            assert display.names == summary.names == ["wait", "cost"]
+            assert standard.names == explanation.feature_names == ["wait", "cost"]
+            np.testing.assert_array_equal(display.high, summary.interval[:, 1])
 
 
 def test_items_are_drawn_with_quasi_intervals_and_their_reference():
@@ -325,7 +371,40 @@ def test_of_a_long_list_other_rows_are_added_up():
         StageProbaDisplay.from_estimator(RANKER, X, Y, GROUPS, list_label="a")
 
 
+def test_stages_are_those_of_plackett_luce_alone():
+    for ranker in (RankNetRanker(), RankSVMRanker(), PMOPRanker()):
+        ranker.fit(X[:, 3:7], Y, GROUPS)
+        with pytest.raises(TypeError, match="of the Plackett-Luce model, and scores"):
+            StageProbaDisplay.from_estimator(ranker, X[:, 3:7], Y, GROUPS)
+
+
 # Calibration
+
+
+@pytest.mark.parametrize(
+    "ranker", [RankSVMRanker(), RaoKupperRanker(), ListNetRanker(), PMOPRanker()]
+)
+def test_scores_of_other_models_are_no_probabilities(ranker):
+    model = make_pipeline(ranker.fit(X[:, 3:7], Y, GROUPS))
+    message = f"{type(ranker).__name__} with the loss .* are of another: fit"
+    for estimator in (ranker, model):
+        with pytest.raises(TypeError, match=message):
+            RankCalibrationDisplay.from_estimator(estimator, X[:, 3:7], Y, GROUPS)
+
+
+@pytest.mark.parametrize("ranker", [RankNetRanker(), DavidsonRanker(), Ridge()])
+def test_pairs_with_a_winner_are_drawn_by_their_logistic_probability(ranker):
+    """Those of Davidson's model too: given no tie, e^a / (e^a + e^b) wins."""
+    with_lists = {} if isinstance(ranker, Ridge) else {"groups": GROUPS}
+    ranker.fit(X[:, 3:7], Y, **with_lists)
+    display = RankCalibrationDisplay.from_estimator(
+        ranker, X[:, 3:7], Y, GROUPS, n_bins=1, n_resamples=10
+    )
+    scores = ranker.predict(X[:, 3:7]).reshape(210, 4)
+    best = np.take_along_axis(scores, Y.reshape(210, 4).argmax(axis=1)[:, None], axis=1)
+    others = scores[Y.reshape(210, 4) == 0].reshape(210, 3)
+    expected = special.expit(np.abs(best - others)).mean()
+    assert display.predicted[0] == pytest.approx(expected)
 
 
 def test_a_model_that_drew_the_data_is_calibrated():
