@@ -65,7 +65,7 @@ def test_the_generic_ranker_tells_what_the_named_one_of_its_loss_tells(named):
 def test_what_is_missing_says_which_loss_would_have_it():
     with pytest.raises(AttributeError, match=r"'pairs' or 'orders' or 'partitions'"):
         _ = RankSVMRanker().summary
-    with pytest.raises(AttributeError, match=r"RankSVM\(\) is a model of None"):
+    with pytest.raises(AttributeError, match=r"RankSVM\(\) is no probability model"):
         _ = LinearRanker(RankSVM()).log_likelihood
     assert not hasattr(LinearRanker(RankNet()), "log_likelihood")
 
