@@ -57,7 +57,6 @@ class RankerMixin:
         tags = super().__sklearn_tags__()
         tags.estimator_type = "ranker"
         tags.target_tags.required = True
-        tags.input_tags.sparse = True
         return tags
 
     @takes_groups

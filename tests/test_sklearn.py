@@ -12,7 +12,9 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -20,8 +22,9 @@ from sklearn.utils.validation import _num_samples
 
 import skrank.linear_model
 from skrank import with_groups
+from skrank.base import RankerMixin
 from skrank.losses import ListNet
-from skrank.model_selection import QueryKFold
+from skrank.model_selection import QueryKFold, RankerCV
 
 RANKERS = [getattr(skrank.linear_model, name) for name in skrank.linear_model.__all__]
 # Two fits of one problem in different arithmetic meet at the optimum, not on the way:
@@ -297,6 +300,21 @@ def test_scores_are_an_array_whatever_set_output_says(ranker, data):
         scores = ranker().fit(*data).predict(frame(pd, data[0]).to_numpy())
     assert type(scores) is np.ndarray
     assert not hasattr(ranker(), "set_output")
+
+
+def test_tags_leave_sparse_tables_to_the_other_bases():
+    """HistGradientBoosting refuses sparse tables; linear models do not."""
+
+    class Trees(RankerMixin, HistGradientBoostingRegressor):
+        pass
+
+    class Linear(RankerMixin, Ridge):
+        pass
+
+    assert get_tags(Trees()).estimator_type == "ranker"
+    assert not get_tags(Trees()).input_tags.sparse
+    assert get_tags(Linear()).input_tags.sparse
+    assert get_tags(RankerCV()).input_tags.sparse
 
 
 def test_tags_say_ranker_with_labels_and_sparse_tables(ranker):

@@ -56,7 +56,7 @@ class Quadratic:
         :class:`~skrank._fit.whitening.Whitened`.
         """
         n_extra = len(sums.extra)
-        n_features, n_free = len(gradient) - n_extra, len(sums.free)
+        n_features = len(gradient) - n_extra
         with np.errstate(over="ignore", invalid="ignore"):
             diagonal = np.diag(sums.gram) + ridge
             finite = np.isfinite(sums.gram.sum() + sums.cross.sum() + sums.extra.sum())
@@ -77,7 +77,6 @@ class Quadratic:
             matrix[n_features:, sums.free] = kept.T
             extra = coupling.T @ coupling + np.diag(coordinates.own_units**2)
             matrix[n_features:, n_features:] = extra
-        assert n_free <= n_features
         return cls(matrix, _on_weights(ridge, n_features, n_extra))
 
     def with_ridge(self, ridge: float, n_features: int) -> Quadratic:

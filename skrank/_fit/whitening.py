@@ -182,7 +182,7 @@ class Whitened:
 
 
 def can_be_whitened(sums: Gram, alpha: float) -> bool:
-    """Return, for each feature, whether its sums stayed within the range of numbers."""
+    """Return whether all sums are finite and curvatures of features above SMALLEST."""
     with np.errstate(over="ignore", invalid="ignore"):
         diagonal = np.diag(sums.gram) + alpha
         everything = sums.gram.sum() + sums.cross.sum() + sums.extra.sum()

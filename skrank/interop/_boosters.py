@@ -219,7 +219,7 @@ class BoosterRanker(MetaEstimatorMixin, RankerMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.input_tags.categorical = True
         return tags
 

@@ -104,7 +104,9 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
 
     def _loss(self):
         """Return the loss to fit."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} must define _loss(self), which returns its loss."
+        )
 
     @takes_groups
     @checks_parameters(prefer_skip_nested_validation=True)

@@ -23,6 +23,11 @@ class LinearScores(RankerMixin):
     __metadata_request__predict = {"offset": True}  # noqa: RUF012
     __metadata_request__score = {"offset": True}  # noqa: RUF012
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def predict(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """Return the score of each row.
 

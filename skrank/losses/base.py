@@ -81,8 +81,9 @@ class Loss(BaseEstimator):
             ("hessian_product", 5),
             ("curvature_weights", 4),
         ):
-            method = vars(cls).get(name)
-            if method is not None and not _takes(method, n_arguments):
+            # Also of a mixin left of Loss, which does not come by here itself.
+            method = getattr(cls, name)
+            if not _takes(method, n_arguments):
                 setattr(cls, name, _taking_extra(method, n_arguments - 1))
 
     def check_labels(self, y: Floats, lists: Lists) -> Floats:
@@ -95,7 +96,10 @@ class Loss(BaseEstimator):
 
     def prepare(self, y: Floats, lists: Lists) -> Any:
         """Return results that depend on labels alone, to compute them once."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} must define prepare(self, y, lists), which returns "
+            "what value_and_gradient needs of the labels."
+        )
 
     def weigh_rows(self, prepared: Any, shares: Floats, lists: Lists) -> Any:
         """Return the result of ``prepare`` with weights of rows in it.
@@ -120,7 +124,11 @@ class Loss(BaseEstimator):
         A loss with extra parameters takes their values as ``extra`` (n_extra,) and
         also returns the gradient in them, (n_lists, n_extra).
         """
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} must define value_and_gradient(self, scores, "
+            "prepared, lists), which returns values (n_lists,) and the gradient in the "
+            "scores (n_rows,)."
+        )
 
     def extra_parameters(self, y: Floats, lists: Lists) -> Floats:
         """Return the start of the loss's own learned parameters, shape (n_extra,)."""
@@ -188,7 +196,10 @@ class Loss(BaseEstimator):
 
     def subset_model(self, extra: Floats, longest: int) -> Any:
         """Return the probabilities of a stage with at most ``longest`` rows."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} must define subset_model(self, extra, longest), "
+            "since its model is 'partitions'."
+        )
 
     def extra_names(self, extra: Floats) -> list[str]:
         """Return the names of the extra parameters, as ``summary`` shows them."""
@@ -297,6 +308,8 @@ class Loss(BaseEstimator):
 
 def _takes(method: Callable[..., Any], n_arguments: int) -> bool:
     """Return whether a method takes so many arguments by position, besides ``self``."""
+    if getattr(method, "accepts_extra", False):
+        return True
     kinds = [parameter.kind for parameter in signature(method).parameters.values()]
     by_position = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     n_taken = sum(kind in by_position for kind in kinds)
@@ -304,12 +317,22 @@ def _takes(method: Callable[..., Any], n_arguments: int) -> bool:
 
 
 def _taking_extra(method: Callable[..., Any], n_arguments: int) -> Callable[..., Any]:
-    """Return a method that takes one more argument, ``extra``, and ignores it."""
+    """Return a method that takes one more argument, ``extra``, and ignores it.
+
+    A method that takes ``extra`` by its name alone gets it so.
+    """
+    known = signature(method).parameters
+    by_name = "extra" in known or any(
+        parameter.kind is Parameter.VAR_KEYWORD for parameter in known.values()
+    )
 
     @wraps(method)
-    def without_extra(
-        self: Loss, *arguments: Any, extra: Floats | None = None, **named: Any
-    ) -> Any:
-        return method(self, *arguments[:n_arguments], **named)
+    def with_extra(self: Loss, *arguments: Any, **named: Any) -> Any:
+        if len(arguments) == n_arguments + 1 and "extra" not in named:
+            *arguments, named["extra"] = arguments  # type: ignore[assignment]
+        if not by_name:
+            named.pop("extra", None)
+        return method(self, *arguments, **named)
 
-    return without_extra
+    with_extra.accepts_extra = True  # type: ignore[attr-defined]
+    return with_extra

@@ -52,8 +52,9 @@ class RankerCV(RankerMixin, BaseEstimator):
         to 10 or, where the ranker's ``l1_ratio`` is above 0, from 1e-3 of the largest
         to the largest, the least penalty that leaves all weights of a fit to all data
         at 0.
-    cv : int, splitter or iterable of (train, test), default=5
-        Folds; a number means ``QueryKFold(cv)``. No list may be cut.
+    cv : int, splitter, iterable of (train, test) or None, default=5
+        Folds; a number means ``QueryKFold(cv)``, None ``QueryKFold(5)``. No list may be
+        cut.
     scoring : str or callable, default="ndcg@10"
         Name of a metric, see :func:`~skrank.metrics.metric_names`, with a cut-off as in
         "ndcg@10"; "log_likelihood"; a scorer; or a function
@@ -136,6 +137,11 @@ class RankerCV(RankerMixin, BaseEstimator):
         self.rule = rule
         self.n_jobs = n_jobs
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     @takes_groups
     @checks_parameters(prefer_skip_nested_validation=True)
     @keeps_old_state
@@ -195,7 +201,7 @@ class RankerCV(RankerMixin, BaseEstimator):
         ranker.set_params(bounds=self._numbered_bounds(ranker, data.X.shape[1]))
         alphas = penalties_to_try(self.alphas, ranker, data)
         rows = Ranked(data.X, data.scatter(data.y), np.asarray(labels))
-        folds = whole_folds(self.cv, rows, name)
+        folds = whole_folds(5 if self.cv is None else self.cv, rows, name)
         scorer = _scorer(self.scoring)
         weight = None
         if data.weights is not None:  # metrics know weights of lists alone

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from skrank._data.checks import is_integer
 from skrank._fit.data import FitData, with_constant_features
 from skrank._fit.objective import LinearObjective
 from skrank._fit.path import largest_alpha, solve_path
@@ -23,9 +24,13 @@ def penalties_to_try(
     alphas: Any, ranker: BaseLinearRanker, data: FitData
 ) -> np.ndarray:
     """Return the penalties to try, largest first, each once."""
-    if isinstance(alphas, int | np.integer):
+    if np.asarray(alphas).dtype.kind == "b":
+        raise ValueError(
+            f"alphas must be a number of penalties or a list of them, got {alphas!r}."
+        )
+    if is_integer(alphas):
         if alphas < 1:
-            raise ValueError(f"alphas must be at least one, got {alphas}.")
+            raise ValueError(f"alphas must be at least 1, got {alphas}.")
         largest = _largest_alpha(ranker, data) if ranker.l1_ratio > 0 else 0.0
         if largest > 0.0:
             return largest * np.logspace(0, np.log10(SMALLEST), int(alphas))

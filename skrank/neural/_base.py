@@ -83,11 +83,6 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
 
     _pair_cost = 0.0  # of a pair of candidates in training, in rows
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
-
     def _labels(self, y: Floats, lists: Lists) -> Floats:
         """Return the labels to learn, checked."""
         return y

@@ -203,7 +203,9 @@ def test_fits_that_stop_early_are_told_once(data):
         ({"alphas": []}, "alphas must be a number of penalties or a list"),
         ({"alphas": [-1.0, 1.0]}, "alphas must be numbers of at least 0"),
         ({"alphas": [np.nan]}, "alphas must be numbers of at least 0"),
-        ({"alphas": 0}, "alphas must be at least one"),
+        ({"alphas": 0}, "alphas must be at least 1, got 0"),
+        ({"alphas": True}, "alphas must be a number of penalties .* got True"),
+        ({"alphas": [True, False]}, "alphas must be a number of penalties or a list"),
         ({"rule": "least"}, "'rule' parameter of RankerCV"),
         ({"scoring": "ndcg@x"}, "ndcg@x"),
     ],
@@ -211,6 +213,13 @@ def test_fits_that_stop_early_are_told_once(data):
 def test_settings_out_of_range_are_refused(data, settings, message):
     with pytest.raises(ValueError, match=message):
         RankerCV(RankNetRanker(), **{"alphas": ALPHAS, **settings}).fit(*data)
+
+
+def test_no_cv_is_five_folds(data):
+    alphas = [0.1, 1.0]
+    default = RankerCV(RankNetRanker(), alphas, cv=None).fit(*data)
+    five = RankerCV(RankNetRanker(), alphas, cv=QueryKFold(5)).fit(*data)
+    np.testing.assert_array_equal(default.coef_path_, five.coef_path_)
 
 
 def test_what_is_no_linear_ranker_is_refused(data):
