@@ -17,10 +17,10 @@ cdef class BoxedPairs:
     cdef double most_pairs_a_row
     cdef int n_channels
     cdef Tables win_tables, tie_tables
-    cdef Series above, below, tied  # a better row above or below a worse one, tied rows
+    cdef Series[2] above, below, tied  # a better row above or below a worse one, tied rows
     cdef list arrays  # what pointers of this object point into
-    cdef double* room  # twenty numbers a row
     cdef double* e  # of each row, by place: exp(scale (score - centre of its cell))
+    cdef double* inverse  # of these
     cdef double* centre  # that of its box
     cdef Py_ssize_t* places
     cdef Py_ssize_t* leaves
@@ -68,7 +68,7 @@ cdef class BoxedPairs:
     cdef double* moments_of(self, Side* side, Py_ssize_t box) noexcept nogil
     cdef void cross(self) noexcept nogil
     cdef void tie_level(self) noexcept nogil
-    cdef bint by_series(self, Side* one, Side* other, bint tied) noexcept nogil
+    cdef int best_series(self, Side* one, Side* other, bint tied) noexcept nogil
     cdef void open_pairs(self, bint tied, double lowest) noexcept nogil
     cdef void meet(
         self,

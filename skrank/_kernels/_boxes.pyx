@@ -30,17 +30,19 @@ from libc.math cimport exp, log
 
 from skrank._kernels._chebyshev cimport N_TERMS, Tables, add_moments, apply
 from skrank._kernels._chebyshev cimport bilinear, evaluate, tables_of
-from skrank._kernels._exponentials cimport add_far_pairs, fill_series, saved_pairs
+from skrank._kernels._exponentials cimport add_far_pairs, choose_series, fill_series
 from skrank._kernels._pair_models cimport COST, of_pair
 from skrank._kernels._products cimport STRIP, open_product, take_log
 from skrank._kernels._sides cimport Side, cell_of, centre_of
 from skrank._kernels._sorting cimport Row, sort_rows
-from skrank._kernels._strips cimport curve_strip, plain_strip, weighted_strip
+from skrank._kernels._strips cimport curve_strip, log_products, plain_strip
+from skrank._kernels._strips cimport weigh_up, weighted_strip
 
 cdef enum:
     FEWEST = 4  # least number of rows of a box with moments
     MANY_PAIRS = 250  # of two boxes; for more, moments are faster
-    LOG_COST = 12  # of a pair that needs a log, over one that does not
+    LOG_COST = 12  # of a row's pairs with a level that need a log, over one without
+    MOST_LOG_COST = 4  # of a pair with a log of its own
 
 
 cdef double pairs_a_row(
@@ -58,7 +60,7 @@ cdef double pairs_a_row(
         size = starts[level + 1] - starts[level]
         total -= size * size
     if weighted:
-        total *= 1.0 + LOG_COST * n_levels / n
+        total *= 1.0 + min(LOG_COST * n_levels / n, <double> MOST_LOG_COST)
     return 0.5 * total / n
 
 
@@ -67,8 +69,8 @@ cdef class BoxedPairs:
 
     Parameters are those of the models in ``paired_ties``; without ties for RankNet.
     ``span`` is the largest range of scores in a list, ``longest_level`` counts rows.
-    Lists of at most some
-    ``most_pairs_a_row``, or a few times as many, are left to be done pair by pair.
+    Lists of some ``most_pairs_a_row``, or a few times as many, are left to be done pair
+    by pair.
     """
 
     def __cinit__(
@@ -76,38 +78,44 @@ cdef class BoxedPairs:
         double square, double tie, bint curved, bint weighted,
         double most_pairs_a_row, Py_ssize_t longest_level,
     ):
-        cdef Py_ssize_t n_slots = longest // FEWEST + 2
-        self.model.scale, self.model.win = scale, win
-        self.model.square, self.model.tie = square, tie
+        cdef Py_ssize_t n_slots = longest // FEWEST + 2, n_boxes = longest
+        self.model = Model(scale, win, square, tie)
         self.curved, self.weighted = curved, weighted
         self.most_pairs_a_row = most_pairs_a_row
         self.n_channels = (1 + curved) * (1 + weighted)
         self.arrays = []
-        fill_series(&self.above, &self.model, False, True)
-        fill_series(&self.below, &self.model, False, False)
+        fill_series(self.above, &self.model, False, True)
+        fill_series(self.below, &self.model, False, False)
+        first, last = self.below[0].cut, self.above[0].cut
         self.win_tables = tables_of(
-            &self.model, False, curved, span, self.below.cut, self.above.cut,
-            self.arrays,
+            &self.model, False, curved, span, first, last, self.arrays
         )
         if tie >= 0.0:
-            fill_series(&self.tied, &self.model, True, True)
+            fill_series(self.tied, &self.model, True, True)
             # Else no level is ever divided.
             if longest_level > most_pairs_a_row:
+                last = self.tied[0].cut
                 self.tie_tables = tables_of(
-                    &self.model, True, curved, span, self.tied.cut, self.tied.cut,
-                    self.arrays,
+                    &self.model, True, curved, span, last, last, self.arrays
                 )
-        cdef double[:, ::1] room = np.empty((23, longest + 2))
-        cdef Py_ssize_t[:, ::1] places = np.empty((8, longest + 2), dtype=np.intp)
-        cdef double[::1] slots = np.empty(n_slots * 2 * self.n_channels * N_TERMS)
+        if tie >= 0.0 and 0.5 * span + 3.0 < longest:
+            n_boxes = <Py_ssize_t> (0.5 * span + 3.0)
+        cdef double[:, ::1] room = np.empty((25 + 4 * weighted, longest + 2))
+        cdef Py_ssize_t[:, ::1] places = np.empty(
+            (8 + 2 * weighted, longest + 2), dtype=np.intp
+        )
+        # First sums of powers of boxes, if any, then moments.
+        cdef double[::1] slots = np.empty(max(
+            n_slots * 2 * self.n_channels * N_TERMS,
+            n_boxes * (1 + weighted) * self.above[0].n,
+        ))
         cdef double[:, ::1] sorting = np.empty((2 * longest, 2))
         self.arrays += [room, places, slots, sorting]
-        self.room, self.places, self.slots = &room[0, 0], &places[0, 0], &slots[0]
-        self.sorting = &sorting[0, 0]
-        self.leaves = &places[6, 0]
+        self.places, self.leaves = &places[0, 0], &places[6, 0]
+        self.slots, self.sorting = &slots[0], &sorting[0, 0]
         self.better.t, self.better.e, self.better.u = &room[0, 0], &room[1, 0], &room[2, 0]
         self.better.v, self.better.uv = &room[3, 0], &room[4, 0]
-        self.better.total = &room[7, 0]
+        self.better.total, self.better.mv = &room[7, 0], &room[18, 0]
         self.e, self.centre = &room[19, 0], &room[20, 0]
         # Sums of four numbers for each box; both sides use the same rows of the buffer.
         self.better.centre, self.better.sums = &room[5, 0], &room[10, 0]
@@ -116,7 +124,11 @@ cdef class BoxedPairs:
         self.better.begin, self.better.slot = &places[2, 0], &places[3, 0]
         self.worse.begin, self.worse.slot = &places[4, 0], &places[5, 0]
         self.better.m, self.better.mu = &room[8, 0], &room[9, 0]
-        self.better.mv = &room[18, 0]
+        self.inverse, self.better.inverse = &room[23, 0], &room[24, 0]
+        if weighted:
+            self.better.fraction, self.better.power = &room[25, 0], &room[26, 0]
+            self.worse.fraction, self.worse.power = &room[27, 0], &room[28, 0]
+            self.better.used, self.worse.used = &places[8, 0], &places[9, 0]
 
     cdef bint visit(
         self, const double* s, const double* v, const Py_ssize_t* starts,
@@ -130,6 +142,7 @@ cdef class BoxedPairs:
         cdef Py_ssize_t n = starts[n_levels] - starts[0], i
         cdef Row* rows = <Row*> self.sorting
         cdef double finite = 0.0
+        cdef bint tied = self.model.tie >= 0.0
         self.s, self.v, self.starts, self.gains, self.out = s, v, starts, gains, out
         self.shares, self.multiplied = shares, shares != NULL
         self.n_leaves = 0
@@ -138,15 +151,13 @@ cdef class BoxedPairs:
             finite += 0.0 * s[i]
         if finite != 0.0:
             return False
-        if (
-            pairs_a_row(starts, n_levels, self.model.tie >= 0.0, self.weighted)
-            <= self.most_pairs_a_row
-        ):
+        if pairs_a_row(starts, n_levels, tied, self.weighted) <= self.most_pairs_a_row:
             self.leaves[0], self.leaves[1], self.n_leaves = 0, n_levels, 2
             return True
         for i in range(n):
             self.centre[i] = centre_of(s[i])
             self.e[i] = exp(self.model.scale * (s[i] - cell_of(self.centre[i])))
+            self.inverse[i] = 1.0 / self.e[i]
             rows[i].score = -s[i]  # since the sort puts the largest first
             rows[i].label = i
         sort_rows(rows, rows + n, n, 0)
@@ -210,6 +221,7 @@ cdef class BoxedPairs:
             gain = self.gains[middle]
         self.worse.t, self.worse.e = self.better.t + n_better, self.better.e + n_better
         self.worse.u, self.worse.v = self.better.u + n_better, self.better.v + n_better
+        self.worse.inverse = self.better.inverse + n_better
         self.worse.uv = self.better.uv + n_better
         self.worse.total = self.better.total + n_better
         self.load(&self.better, spare, n_better, gain, 1.0, self.multiplied)
@@ -235,13 +247,15 @@ cdef class BoxedPairs:
             place = rows[i]
             centre = self.centre[place]
             side.t[i] = self.s[place] - centre
-            side.e[i] = self.e[place]
+            side.e[i], side.inverse[i] = self.e[place], self.inverse[place]
             side.total[i] = 0.0
             if self.curved:
                 side.v[i] = self.v[place]
             if box < 0 or centre != side.centre[box]:
                 box += 1
                 side.begin[box], side.slot[box], side.centre[box] = i, -1, centre
+                if self.weighted:
+                    side.used[box] = 0
                 side.cell[box] = cell_of(centre)
                 for level in range(4):
                     sums[4 + level] = sums[level]
@@ -249,6 +263,7 @@ cdef class BoxedPairs:
             side.u[i] = 1.0
             if self.weighted:
                 side.u[i] = sign * (self.gains[place] - gain)
+                side.fraction[i], side.power[i] = 1.0, 0.0
             side.uv[i] = side.u[i] * side.v[i] if self.curved else 0.0
             if multiplied:
                 m = side.m[i] = self.shares[place]
@@ -281,8 +296,7 @@ cdef class BoxedPairs:
         if self.weighted:
             add_moments(side.t + begin, u + begin, n, moments + N_TERMS)
         if self.curved:
-            add_moments(side.t + begin, v + begin, n, moments + size // 2
-                        if self.weighted else moments + N_TERMS)
+            add_moments(side.t + begin, v + begin, n, moments + size // 2)
         if self.curved and self.weighted:
             add_moments(side.t + begin, side.uv + begin, n, moments + 3 * N_TERMS)
         return moments
@@ -291,20 +305,19 @@ cdef class BoxedPairs:
         """Add all pairs of a better and a worse row."""
         cdef Side* better = &self.better
         cdef Side* worse = &self.worse
-        cdef double first = self.win_tables.lowest, last = self.win_tables.highest
-        cdef bint far = self.by_series(better, worse, False)
-        cdef double slope
+        cdef double first = self.win_tables.lowest, last = self.win_tables.highest, slope
+        cdef int k = self.best_series(better, worse, False)
         cdef Py_ssize_t a, b, low = 0, high = 0
-        if far:
-            first, last = 1.0 - self.below.cut, self.above.cut - 1.0
+        if k >= 0:
+            first, last = 1.0 - self.below[k].cut, self.above[k].cut - 1.0
             slope = 1.0 if self.curved else -1.0
             self.sums.value += add_far_pairs(
-                &self.above, better, worse, 1.0, 1.0, self.curved, self.weighted,
-                &self.sums.wins,
+                &self.above[k], better, worse, 1.0, 1.0, self.curved, self.weighted,
+                self.slots, &self.sums.wins,
             )
             self.sums.value += add_far_pairs(
-                &self.below, worse, better, slope, slope, self.curved, self.weighted,
-                &self.sums.wins,
+                &self.below[k], worse, better, slope, slope, self.curved, self.weighted,
+                self.slots, &self.sums.wins,
             )
         self.open_pairs(False, first)
         for a in range(better.n_boxes):
@@ -324,6 +337,8 @@ cdef class BoxedPairs:
         self.sums.value += take_log(&self.product)
         if self.curved:
             return
+        if self.weighted:
+            self.sums.value += log_products(better) + log_products(worse)
         low = 0
         for b in range(worse.n_boxes):
             while (
@@ -334,22 +349,18 @@ cdef class BoxedPairs:
             if low > 0:
                 self.add_line(worse, b, better, 0, low, False)
 
-    cdef bint by_series(self, Side* one, Side* other, bint tied) noexcept nogil:
-        """Return whether series save more than they cost, in pairs.
+    cdef int best_series(self, Side* one, Side* other, bint tied) noexcept nogil:
+        """Return which series saves most; -1 for none.
 
-        A power of a row costs half of one, of a box one. Two boxes of many rows cost as
-        much as some pairs if they have a table, else all.
+        Two boxes of many rows cost as much as some pairs if they have a table, else all.
         """
         cdef Tables* tables = &self.tie_tables if tied else &self.win_tables
-        cdef Series* above = &self.tied if tied else &self.above
-        cdef Series* below = &self.tied if tied else &self.below
-        cdef Py_ssize_t most = MANY_PAIRS
-        cdef double n = one.n + other.n, boxes = one.n_boxes + other.n_boxes, saved
-        if tables.highest > tables.last:
-            most = one.n * other.n
-        saved = saved_pairs(one, other, above.cut, tables.highest, most)
-        saved += saved_pairs(other, one, below.cut, -tables.lowest, most)
-        return saved > self.n_channels * above.n * (0.5 * n + boxes)
+        cdef Series* above = &self.tied[0] if tied else &self.above[0]
+        cdef Series* below = &self.tied[0] if tied else &self.below[0]
+        return choose_series(
+            above, below, one, other, tables.lowest, tables.highest, self.n_channels,
+            MANY_PAIRS if tables.highest <= tables.last else one.n * other.n,
+        )
 
     cdef void add_line(
         self, Side* side, Py_ssize_t box, Side* other, Py_ssize_t first,
@@ -383,18 +394,18 @@ cdef class BoxedPairs:
             self.sums.value += a * own_n * n + b * (own_n * s - own_s * n)
 
     cdef void tie_level(self) noexcept nogil:
-        """Add the pairs of tied rows: half of all ordered pairs of two different rows.
-        """
+        """Add the pairs of tied rows: half of all ordered pairs of different rows."""
         cdef Side* side = &self.better
         cdef Sums before = self.sums
+        cdef int k = self.best_series(side, side, True)
         cdef double furthest = self.tie_tables.highest, n = side.n, above, below
         cdef Py_ssize_t a, low = 0, high = 0, i
         self.sums.value = self.sums.ties = 0.0
-        if self.by_series(side, side, True):
-            furthest = self.tied.cut - 1.0
+        if k >= 0:
+            furthest = self.tied[k].cut - 1.0
             self.sums.value = 2.0 * add_far_pairs(
-                &self.tied, side, side, 1.0, 1.0 if self.curved else -1.0,
-                self.curved, False, &self.sums.ties,
+                &self.tied[k], side, side, 1.0, 1.0 if self.curved else -1.0,
+                self.curved, False, self.slots, &self.sums.ties,
             )
             self.sums.ties *= 2.0
         self.open_pairs(True, -furthest)
@@ -434,8 +445,8 @@ cdef class BoxedPairs:
         bint tied,
     ) noexcept nogil:
         """Add the pairs of a box with some others, each in the way that is cheaper."""
-        cdef Py_ssize_t n = one.begin[a + 1] - one.begin[a], m, b, start = first
-        cdef Py_ssize_t offset
+        cdef Py_ssize_t n = one.begin[a + 1] - one.begin[a], m, b, offset
+        cdef Py_ssize_t start = first
         cdef Tables* tables = &self.tie_tables if tied else &self.win_tables
         if n >= FEWEST:
             for b in range(first, last):
@@ -500,6 +511,9 @@ cdef class BoxedPairs:
         cdef Py_ssize_t i, start, stop, count, b = first
         cdef Product own = self.product  # of a row that multiplies its pairs' costs
         cdef Product* product = &self.product
+        if self.weighted and not self.curved and not one.multiplied:
+            weigh_up(one, a, other, first, last, self.model.scale, self.product.room)
+            return
         if one.multiplied:
             own.fraction, own.exponent, own.used = 1.0, 0, 0
             product = &own
@@ -531,7 +545,7 @@ cdef class BoxedPairs:
                         )
                     else:
                         total += plain_strip(
-                            model, tied, decay / one.e[i], other.e + first,
+                            model, tied, decay * one.inverse[i], other.e + first,
                             NULL if tied else other.total + first, m, count,
                             product, &shares,
                         )

@@ -1,11 +1,12 @@
 """Sums over pairs of rows in boxes far from each other, by series of exponentials."""
 
 from skrank._kernels._pair_models cimport Model
-from skrank._kernels._sides cimport CELL, Side
+from skrank._kernels._sides cimport Side
 
 cdef enum:
     MOST_POWERS = 18
-    BOXES_A_CELL = 64
+    SOME_POWERS = 8
+    FEW_POWERS = 4
 
 
 cdef struct Series:  # the cost of a pair without its linear part, in powers of z
@@ -17,16 +18,21 @@ cdef struct Series:  # the cost of a pair without its linear part, in powers of 
     double[MOST_POWERS] slope  # in log z
     double[MOST_POWERS] share
     double[MOST_POWERS] curvature
-    double[BOXES_A_CELL] decay  # exp(-2 k c)
-    double[BOXES_A_CELL] from_cell  # to e from the box's centre, by box of a cell
 
 
 cdef void fill_series(
-    Series* series, const Model* model, bint tied, bint above
+    Series* both, const Model* model, bint tied, bint above
 ) noexcept nogil
 cdef double boxes_apart(const Model* model) noexcept nogil
-cdef double saved_pairs(
-    Side* upper, Side* lower, double cut, double reach, Py_ssize_t most
+cdef int choose_series(
+    const Series* above,
+    const Series* below,
+    Side* one,
+    Side* other,
+    double lowest,
+    double highest,
+    int n_channels,
+    Py_ssize_t most,
 ) noexcept nogil
 cdef double add_far_pairs(
     const Series* series,
@@ -36,5 +42,6 @@ cdef double add_far_pairs(
     double sign_below,
     bint curved,
     bint weighted,
+    double* powers,
     double* shares,
 ) noexcept nogil

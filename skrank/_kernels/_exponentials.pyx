@@ -10,14 +10,15 @@ Powers of z are products of those of the two rows: a sum over rows of all boxes 
 
     P_m = sum_j w_j exp(m c (s_j - centre)),
 
-moves from centre to centre by factors exp(-m c (distance)), all at most 1, and serves
-all rows above. Steps are as many as rows times powers, however many boxes there are. See
-doc/math/losses.md, section "Pairs by boxes".
+is about the centre of a cell of many boxes, moves from cell to cell by factors
+exp(-m c (distance)), and serves all rows above. Steps are as many as rows times powers,
+however many boxes there are. See doc/math/losses.md, section "Pairs by boxes".
 """
 
 from libc.math cimport ceil, exp, fabs, fmax, log, sqrt
 
 from skrank._kernels._pair_models cimport Model
+from skrank._kernels._products cimport STRIP
 from skrank._kernels._sides cimport Side
 
 cdef enum:
@@ -25,9 +26,21 @@ cdef enum:
 
 
 cdef void fill_series(
-    Series* series, const Model* model, bint tied, bint above
+    Series* both, const Model* model, bint tied, bint above
 ) noexcept nogil:
-    """Fill in the series of tied rows, or of a better row above or below a worse one."""
+    """Fill in the series of tied rows, or of a better row above or below a worse one.
+
+    Two of them: one for boxes of many rows, and one of fewer powers that is exact only
+    further away, for boxes so thin that pairs in between cost less than powers.
+    """
+    cdef bint short = model.scale >= 1.0
+    fill_one(both, model, tied, above, SOME_POWERS if short else MOST_POWERS)
+    fill_one(both + 1, model, tied, above, FEW_POWERS if short else SOME_POWERS)
+
+
+cdef void fill_one(
+    Series* series, const Model* model, bint tied, bint above, Py_ssize_t n
+) noexcept nogil:
     cdef double p = model.tie if tied else model.win, root = 1.0, q = 1.0, before, now
     cdef double a, b, share
     cdef Py_ssize_t m
@@ -37,7 +50,7 @@ cdef void fill_series(
         root = 0.5 * (p + sqrt(p * p - 4.0))
     series.scale, series.shift = model.scale, log(root)
     # z^(n + 1) < 2^-52 at the nearest, where each box is 2 wide.
-    series.n = MOST_POWERS if model.scale < 1.0 else 8
+    series.n = n
     a = (36.0 / (series.n + 1.0) + series.shift) / model.scale
     series.cut = fmax(ceil(0.5 * a), 0.0) + 1.0
     if q == 0.0:
@@ -54,243 +67,288 @@ cdef void fill_series(
         series.share[m] = share * now
         b = -p * now - q * before
         before, now = now, b
-    for m in range(BOXES_A_CELL):
-        series.decay[m] = exp(-2.0 * m * model.scale)
-        series.from_cell[m] = exp(model.scale * (BOXES_A_CELL - 1.0 - 2.0 * m))
 
 
 cdef double boxes_apart(const Model* model) noexcept nogil:
     """Return the largest offset, of tied rows or others, that series leave to others."""
-    cdef Series above, below, tied
-    fill_series(&above, model, False, True)
-    fill_series(&below, model, False, False)
-    fill_series(&tied, model, True, True)
-    return fmax(fmax(above.cut, below.cut), tied.cut)
+    cdef Series[2] above, below, tied
+    fill_series(above, model, False, True)
+    fill_series(below, model, False, False)
+    fill_series(tied, model, True, True)
+    return fmax(fmax(above[0].cut, below[0].cut), tied[0].cut)
 
 
-cdef double saved_pairs(
-    Side* upper, Side* lower, double cut, double reach, Py_ssize_t most
+cdef void count_saved(
+    const Series* both, Side* upper, Side* lower, double reach, Py_ssize_t most,
+    double* saved,
 ) noexcept nogil:
-    """Return how many pairs of a row above another need no visit with a series.
+    """Add how many pairs of a row above another need no visit with either series.
 
     Two boxes count ``most`` pairs at most, since moments cost no more.
     """
-    cdef Py_ssize_t a, near = 0, far = 0
-    cdef double n, m, saved = 0.0
+    cdef Py_ssize_t a, far = 0, i, n
+    cdef Py_ssize_t[2] near = [0, 0]
+    cdef double pairs
     for a in range(upper.n_boxes):
+        n = upper.begin[a + 1] - upper.begin[a]
         while far < lower.n_boxes and upper.centre[a] - lower.centre[far] > 2.0 * reach:
             far += 1
-        while (
-            near < lower.n_boxes and upper.centre[a] - lower.centre[near] >= 2.0 * cut
-        ):
-            near += 1
-        if near > far:
-            n = upper.begin[a + 1] - upper.begin[a]
-            m = lower.begin[near] - lower.begin[far]
-            saved += min(n * m, <double> (most * (near - far)))
-    return saved
+        for i in range(2):
+            while (
+                near[i] < lower.n_boxes
+                and upper.centre[a] - lower.centre[near[i]] >= 2.0 * both[i].cut
+            ):
+                near[i] += 1
+            if near[i] > far:
+                pairs = n * (lower.begin[near[i]] - lower.begin[far])
+                saved[i] += min(pairs, <double> (most * (near[i] - far)))
 
 
-cdef inline double decay_of(const Series* series, double distance) noexcept nogil:
-    """Return exp(-c distance) of two centres."""
-    cdef Py_ssize_t k
-    if distance < 2.0 * BOXES_A_CELL:
-        k = <Py_ssize_t> (0.5 * distance)
-        return series.decay[k]
-    return exp(-series.scale * distance)
-
-
-cdef inline void scale_powers(
-    const double* values, double z, Py_ssize_t n, double* out
+cdef int choose_series(
+    const Series* above, const Series* below, Side* one, Side* other, double lowest,
+    double highest, int n_channels, Py_ssize_t most,
 ) noexcept nogil:
-    """Fill in values_m z^m, m from 1."""
-    cdef double z2 = z * z, a = z, b = z2
+    """Return which series saves most more pairs than it costs; -1 for none.
+
+    A power of a row costs half a pair, of a box a whole one. Pairs at offsets beyond
+    ``lowest`` and ``highest`` cost nothing anyway.
+    """
+    cdef double n = one.n + other.n, boxes = one.n_boxes + other.n_boxes, best = 0.0
+    cdef double[2] saved = [0.0, 0.0]
+    cdef int k = -1, i
+    count_saved(above, one, other, highest, most, saved)
+    count_saved(below, other, one, -lowest, most, saved)
+    for i in range(2):
+        saved[i] -= n_channels * above[i].n * (0.5 * n + boxes)
+        if saved[i] > best:
+            best, k = saved[i], i
+    return k
+
+
+cdef inline void move_sums(
+    const Series* series, double distance, const double* sums, double* out
+) noexcept nogil:
+    """Fill in sums of powers about a centre further on, by two steps of half the way.
+
+    A power of the whole way can underflow where its product with a sum does not.
+    """
+    cdef double z = exp(-0.5 * series.scale * distance), z2 = z * z, a = z, b = z2
     cdef Py_ssize_t m
-    for m in range(0, n, 2):
-        out[m] = a * values[m]
-        out[m + 1] = b * values[m + 1]
+    for m in range(0, series.n, 2):
+        out[m] = (sums[m] * a) * a
+        out[m + 1] = (sums[m + 1] * b) * b
         a *= z2
         b *= z2
 
 
-cdef inline double row_factor(
-    const Series* series, Side* side, Py_ssize_t box
+cdef inline void add_powers(
+    const double* x, const double* weights, Py_ssize_t n_rows, Py_ssize_t n, double* sums
 ) noexcept nogil:
-    """Return what turns e about the centre of a cell into e about that of a box."""
-    cdef double place = side.centre[box] - side.cell[box] + (CELL / 2 - 1)
-    cdef Py_ssize_t k = <Py_ssize_t> (0.5 * place)
-    return series.from_cell[k]
+    """Fill in sums of powers of some rows; no weights stand for 1.
 
-
-cdef inline double weight_of(
-    Side* side, Py_ssize_t i, Py_ssize_t channel
-) noexcept nogil:
-    if channel == 0:
-        return side.m[i] if side.multiplied else 1.0
-    if channel == 1:
-        return side.mu[i] if side.multiplied else side.u[i]
-    if channel == 2:
-        return side.mv[i] if side.multiplied else side.v[i]
-    return side.uv[i]
-
-
-cdef inline void add_plain_powers(
-    const double* e, Py_ssize_t n_rows, double factor, bint invert, Py_ssize_t n,
-    double* sums,
-) noexcept nogil:
-    """Add the powers of some rows; compilers unroll it where n is a constant."""
+    Compilers unroll it where n is a constant.
+    """
     cdef double[MOST_POWERS] total
     cdef double a, b, x2
     cdef Py_ssize_t i, m
     for m in range(n):
         total[m] = 0.0
     for i in range(n_rows):
-        a = e[i] * factor
-        if invert:
-            a = 1.0 / a
+        a = x[i]
         b = x2 = a * a
+        if weights != NULL:
+            a *= weights[i]
+            b *= weights[i]
         for m in range(0, n, 2):
             total[m] += a
             total[m + 1] += b
             a *= x2
             b *= x2
     for m in range(n):
-        sums[m] += total[m]
+        sums[m] = total[m]
 
 
-cdef void add_powers(
-    const Series* series, Side* side, Py_ssize_t box, bint invert,
-    const bint* used, double[MOST_POWERS]* sums,
+cdef inline const double* weights_of(Side* side, Py_ssize_t channel) noexcept nogil:
+    """Return what multiplies rows in a channel; NULL for 1."""
+    if channel == 0:
+        return side.m if side.multiplied else NULL
+    if channel == 1:
+        return side.mu if side.multiplied else side.u
+    if channel == 2:
+        return side.mv if side.multiplied else side.v
+    return side.uv
+
+
+cdef void fill_powers(
+    const Series* series, Side* side, Py_ssize_t box, bint invert, bint curved,
+    bint weighted, double* sums,
 ) noexcept nogil:
-    """Add the powers of the rows of a box, times each weight."""
-    cdef double factor = row_factor(series, side, box), a, b, x, x2, w
-    cdef const double* e = side.e + side.begin[box]
-    cdef double* total
-    cdef Py_ssize_t i, m, channel, n_rows = side.begin[box + 1] - side.begin[box]
-    if not used[1] and not used[2] and not side.multiplied:
-        if series.n == 8:
-            add_plain_powers(e, n_rows, factor, invert, 8, &sums[0][0])
+    """Fill in sums of the powers of the rows of a box about its cell, by channel."""
+    cdef Py_ssize_t start = side.begin[box], n_rows = side.begin[box + 1] - start
+    cdef const double* x = (side.inverse if invert else side.e) + start
+    cdef const double* weights
+    cdef Py_ssize_t channel
+    for channel in range(CHANNELS):
+        if (channel & 1 and not weighted) or (channel & 2 and not curved):
+            continue
+        weights = weights_of(side, channel)
+        if weights != NULL:
+            weights += start
+        if series.n == FEW_POWERS:
+            add_powers(x, weights, n_rows, FEW_POWERS, sums)
+        elif series.n == SOME_POWERS and weights == NULL:
+            add_powers(x, NULL, n_rows, SOME_POWERS, sums)
+        elif series.n == SOME_POWERS:
+            add_powers(x, weights, n_rows, SOME_POWERS, sums)
+        elif weights == NULL:
+            add_powers(x, NULL, n_rows, MOST_POWERS, sums)
         else:
-            add_plain_powers(e, n_rows, factor, invert, MOST_POWERS, &sums[0][0])
-        return
-    for i in range(side.begin[box], side.begin[box + 1]):
-        x = side.e[i] * factor
-        if invert:
-            x = 1.0 / x
-        x2 = x * x
-        for channel in range(CHANNELS):
-            if not used[channel]:
-                continue
-            w = weight_of(side, i, channel)
-            a, b = w * x, w * x2
-            total = &sums[channel][0]
-            for m in range(0, series.n, 2):
-                total[m] += a
-                total[m + 1] += b
-                a *= x2
-                b *= x2
+            add_powers(x, weights, n_rows, MOST_POWERS, sums)
+        sums += series.n
 
 
-cdef inline double evaluate_powers(
-    const double* terms, double x, Py_ssize_t n
+cdef inline void evaluate_powers(
+    const double* terms, const double* x, Py_ssize_t n_rows, Py_ssize_t n, double* out
 ) noexcept nogil:
-    """Return the sum of terms_m x^m, m from 1."""
-    cdef double x2 = x * x, odd = 0.0, even = 0.0
-    cdef Py_ssize_t m
-    for m in range(n - 2, -1, -2):
-        odd = odd * x2 + terms[m]
-        even = even * x2 + terms[m + 1]
-    return x * odd + x2 * even
+    """Fill in the sum of terms_m x^m, m from 1, of some rows."""
+    cdef double x2, odd, even
+    cdef Py_ssize_t i, m
+    for i in range(n_rows):
+        x2 = x[i] * x[i]
+        odd = even = 0.0
+        for m in range(n - 2, -1, -2):
+            odd = odd * x2 + terms[m]
+            even = even * x2 + terms[m + 1]
+        out[i] = x[i] * odd + x2 * even
+
+
+cdef void spread(
+    const Series* series, Side* side, Py_ssize_t box, bint invert, bint curved,
+    bint weighted, const double* terms, double sign,
+) noexcept nogil:
+    """Add series in powers of each row of a box to the row's total."""
+    cdef double[CHANNELS][STRIP] parts
+    cdef const double* x = side.inverse if invert else side.e
+    cdef Py_ssize_t start = side.begin[box], n_rows, channel, j, i
+    cdef double total, z
+    while start < side.begin[box + 1]:
+        n_rows = min(side.begin[box + 1] - start, STRIP)
+        for channel in range((1 + weighted) * (1 + curved)):
+            if series.n == FEW_POWERS:
+                evaluate_powers(
+                    terms + channel * FEW_POWERS, x + start, n_rows, FEW_POWERS,
+                    parts[channel],
+                )
+            elif series.n == SOME_POWERS:
+                evaluate_powers(
+                    terms + channel * SOME_POWERS, x + start, n_rows, SOME_POWERS,
+                    parts[channel],
+                )
+            else:
+                evaluate_powers(
+                    terms + channel * MOST_POWERS, x + start, n_rows, MOST_POWERS,
+                    parts[channel],
+                )
+        for j in range(n_rows):
+            i = start + j
+            total = parts[0][j]
+            if weighted:
+                total = side.u[i] * total + parts[1][j]
+            if curved:
+                z = parts[1 + weighted][j]
+                if weighted:
+                    z = side.u[i] * z + parts[3][j]
+                total = side.v[i] * total - z
+            side.total[i] += sign * total
+        start += n_rows
 
 
 cdef double add_far_pairs(
     const Series* series, Side* upper, Side* lower, double sign_above,
-    double sign_below, bint curved, bint weighted, double* shares,
+    double sign_below, bint curved, bint weighted, double* powers, double* shares,
 ) noexcept nogil:
     """Add all pairs of a row and one far below; return what they cost.
 
-    Slopes are in log z, times a sign for rows above and one for rows below.
+    Slopes are in log z, times a sign for rows above and one for rows below. ``powers``
+    has room for the sums of each box above.
     """
-    cdef double value
-    value = add_one_way(
-        series, upper, lower, True, sign_above, curved, weighted, shares
+    add_one_way(
+        series, lower, upper, False, sign_below, curved, weighted, powers, NULL
     )
-    add_one_way(series, lower, upper, False, sign_below, curved, weighted, NULL)
-    return value
+    return add_one_way(
+        series, upper, lower, True, sign_above, curved, weighted, powers, shares
+    )
 
 
 cdef double add_one_way(
     const Series* series, Side* target, Side* source, bint above, double sign,
-    bint curved, bint weighted, double* shares,
+    bint curved, bint weighted, double* powers, double* shares,
 ) noexcept nogil:
     """Add the source's far rows to each row of the target, which is above or below.
 
-    Return what pairs cost where there are ``shares`` to add to.
+    Sums of powers are about the centre of the last source's cell. Those of each box of a
+    source above stay in ``powers``; with them the way back has what pairs cost.
     """
-    cdef double[CHANNELS][MOST_POWERS] sums, terms, own
-    cdef bint[CHANNELS] used
+    cdef double[CHANNELS * MOST_POWERS] sums, terms, own
     cdef const double* factors = &series.slope[0]
-    cdef Py_ssize_t step = 1 if above else -1, n = series.n
+    cdef double* now = own
+    cdef Py_ssize_t step = 1 if above else -1, n = series.n, i, m, channel
+    cdef Py_ssize_t n_channels = (1 + weighted) * (1 + curved), size = n * n_channels
     cdef Py_ssize_t a = 0 if above else target.n_boxes - 1
-    cdef Py_ssize_t b = 0 if above else source.n_boxes - 1, i, m, channel
-    cdef double at = 0.0, x, z, factor, total, value = 0.0, share = 0.0
+    cdef Py_ssize_t b = 0 if above else source.n_boxes - 1
+    cdef double at = 0.0, z, value = 0.0, share = 0.0, shifted = exp(series.shift)
     cdef bint some = False
     if curved:
         factors = &series.curvature[0]
-    used[0], used[1], used[2], used[3] = True, weighted, curved, curved and weighted
-    for channel in range(CHANNELS):
-        for m in range(n):
-            sums[channel][m] = 0.0
+    for i in range(size):
+        sums[i] = 0.0
     while 0 <= a < target.n_boxes:
         while (
             0 <= b < source.n_boxes
             and fabs(target.centre[a] - source.centre[b]) >= 2.0 * series.cut
             and (target.centre[a] > source.centre[b]) == above
         ):
-            if some:
-                z = decay_of(series, fabs(source.centre[b] - at))
-                for channel in range(CHANNELS):
-                    if used[channel]:
-                        scale_powers(&sums[channel][0], z, n, &sums[channel][0])
-            at, some = source.centre[b], True
-            add_powers(series, source, b, not above, used, sums)
+            if some and source.cell[b] != at:
+                for channel in range(n_channels):
+                    move_sums(
+                        series, fabs(source.cell[b] - at), sums + channel * n,
+                        sums + channel * n,
+                    )
+            at, some = source.cell[b], True
+            if not above and not curved:
+                now = powers + b * size
+            fill_powers(series, source, b, not above, curved, weighted, now)
+            for i in range(size):
+                sums[i] += now[i]
             b += step
         if not some:
             a += step
             continue
-        z = exp(series.shift) * decay_of(series, fabs(target.centre[a] - at))
-        for channel in range(CHANNELS):
-            if used[channel]:
-                scale_powers(&sums[channel][0], z, n, &terms[channel][0])
-        if shares != NULL and not curved:
-            for channel in range(1 + weighted):
+        for channel in range(n_channels):
+            i = channel * n
+            if target.cell[a] != at:
+                move_sums(series, fabs(target.cell[a] - at), sums + i, terms + i)
+            else:
                 for m in range(n):
-                    own[channel][m] = 0.0
-            add_powers(series, target, a, above, used, own)
+                    terms[i + m] = sums[i + m]
+            if shifted != 1.0:
+                z = shifted
+                for m in range(n):
+                    terms[i + m] *= z
+                    z *= shifted
+        if shares != NULL and not curved:
+            now = powers + a * size
             for m in range(n):
-                z = terms[0][m] * own[0][m]
+                z = terms[m] * now[m]
                 share += series.share[m] * z
                 if weighted:
-                    z = terms[0][m] * own[1][m] + terms[1][m] * own[0][m]
+                    z = terms[m] * now[n + m] + terms[n + m] * now[m]
                 value += series.cost[m] * z
-        for channel in range(CHANNELS):
-            if used[channel]:
-                for m in range(n):
-                    terms[channel][m] *= factors[m]
-        factor = row_factor(series, target, a)
-        for i in range(target.begin[a], target.begin[a + 1]):
-            x = target.e[i] * factor
-            if above:
-                x = 1.0 / x
-            total = evaluate_powers(&terms[0][0], x, n)
-            if weighted:
-                total = target.u[i] * total + evaluate_powers(&terms[1][0], x, n)
-            if curved:
-                z = evaluate_powers(&terms[2][0], x, n)
-                if weighted:
-                    z = target.u[i] * z + evaluate_powers(&terms[3][0], x, n)
-                total = target.v[i] * total - z
-            target.total[i] += sign * total
+            now = own
+        for channel in range(n_channels):
+            for m in range(n):
+                terms[channel * n + m] *= factors[m]
+        spread(series, target, a, above, curved, weighted, terms, sign)
         a += step
     if shares != NULL:
         shares[0] += share

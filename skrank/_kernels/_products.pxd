@@ -6,6 +6,7 @@ the exponent:
     fraction <- fraction f_i,    (fraction, exponent) <- (fraction / 2^e, exponent + e)
     log of the product = log(fraction) + exponent log 2
 
+Where few factors could overflow, each gives its power of two to the exponent beforehand.
 See doc/math/computing.md, section "Long products".
 """
 
@@ -14,6 +15,8 @@ from libc.stdint cimport uint64_t
 
 cdef enum:
     STRIP = 64  # rows at a time: buffers that stay in the first-level cache
+    FEW = 8  # factors, for which it is not worth while to look whether there is room
+    MANY = 1000  # factors below 2
 
 
 cdef inline double widest() noexcept nogil:
@@ -30,6 +33,7 @@ cdef struct Product:
     long long exponent
     Py_ssize_t used  # factors in the fraction
     Py_ssize_t room  # factors that it can hold without overflow
+    bint split  # whether these are few, so that factors lose their powers of two first
 
 
 cdef inline void open_product(Product* product, double reach) noexcept nogil:
@@ -42,6 +46,7 @@ cdef inline void open_product(Product* product, double reach) noexcept nogil:
         product.room = max(1, <Py_ssize_t> (widest() / reach))
     else:
         product.room = <Py_ssize_t> (1e3 * widest()) if reach >= 0.0 else 1
+    product.split = product.room < FEW
 
 
 cdef inline void rescale(Product* product) noexcept nogil:
@@ -51,10 +56,50 @@ cdef inline void rescale(Product* product) noexcept nogil:
     product.used = 0
 
 
+cdef union Bits:
+    double number
+    uint64_t bits
+
+
+cdef inline void split_powers(double* f, double* powers, Py_ssize_t n) noexcept nogil:
+    """Move powers of two from positive numbers to others, which leaves 1 to 2 of each."""
+    cdef Bits whole, part
+    cdef Py_ssize_t j
+    for j in range(n):
+        part.number = f[j]
+        whole.bits = (part.bits >> 52) | 0x4330000000000000ULL
+        part.bits = (part.bits & 0x000FFFFFFFFFFFFFULL) | 0x3FF0000000000000ULL
+        powers[j] += whole.number - 4503599627371519.0  # 2^52 and the exponent's bias
+        f[j] = part.number
+
+
+cdef inline void split_factors(
+    double* factors, Py_ssize_t n, Product* product
+) noexcept nogil:
+    """Move powers of two of at most STRIP factors to the product's exponent."""
+    cdef Bits* parts = <Bits*> factors
+    cdef uint64_t total = 0
+    cdef Py_ssize_t j
+    for j in range(n):
+        total += parts[j].bits >> 52
+        parts[j].bits = (parts[j].bits & 0x000FFFFFFFFFFFFFULL) | 0x3FF0000000000000ULL
+    product.exponent += <long long> total - 1023 * n
+
+
+cdef inline Py_ssize_t make_room(Product* product, Py_ssize_t n) noexcept nogil:
+    """Return how many of n factors ``add_strip`` takes next."""
+    cdef Py_ssize_t count = min(n, STRIP)
+    if not product.split:
+        count = min(count, product.room)
+    if product.used + count > (MANY if product.split else product.room):
+        rescale(product)
+    return count
+
+
 cdef inline void add_strip(
     const double* slopes,
     const double* shares,  # NULL for none
-    const double* factors,
+    double* factors,
     Py_ssize_t n,
     double* slope_sums,  # two lanes
     double* share_sums,
@@ -68,6 +113,8 @@ cdef inline void add_strip(
     cdef double slope_a = slope_sums[0], slope_b = slope_sums[1]
     cdef double share_a = 0.0, share_b = 0.0, product_a = 1.0, product_b = 1.0
     cdef Py_ssize_t j
+    if product.split:
+        split_factors(factors, n, product)
     if shares != NULL:
         share_a, share_b = share_sums[0], share_sums[1]
     for j in range(0, n - 1, 2):
@@ -97,11 +144,6 @@ cdef inline double take_log(Product* product) noexcept nogil:
     product.exponent = 0
     product.used = 0
     return value
-
-
-cdef union Bits:
-    double number
-    uint64_t bits
 
 
 cdef inline void take_logs(double* f, Py_ssize_t n) noexcept nogil:

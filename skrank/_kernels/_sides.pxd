@@ -12,15 +12,19 @@ cdef struct Side:  # some rows by score, lowest first, and the boxes that hold t
     Py_ssize_t* rows  # places
     double* t  # score from the centre of its box, from -1 to 1
     double* e  # exp(scale (score - centre of its cell))
+    double* inverse  # of e
     double* u  # its part of the pairs' weight, where pairs weigh
     double* v  # direction, if there is one
     double* uv  # u times v
     double* m  # what multiplies all its pairs, if ``multiplied``
     double* mu  # m times u, and so on: what moments are of
     double* mv
+    double* fraction  # product of the costs of its pairs, where pairs weigh
+    double* power  # of two, by which that is multiplied
     double* total  # sums over pairs of each row, without its own m
     Py_ssize_t* begin  # (n_boxes + 1,)
     Py_ssize_t* slot  # (n_boxes,), where its moments are; -1 for none
+    Py_ssize_t* used  # (n_boxes,), factors in the fractions of its rows
     double* centre  # (n_boxes,)
     double* cell  # (n_boxes,), the centre of its cell
     double* sums  # (n_boxes + 1, 4), up to each box: rows, u, score, u times score

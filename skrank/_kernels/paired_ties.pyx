@@ -24,8 +24,8 @@ from skrank._kernels._products cimport (
     Product,
     add_strip,
     log2,
+    make_room,
     open_product,
-    rescale,
     take_log,
 )
 from skrank._kernels._ratios cimport split_exponents, take_ratios, widest_ratios
@@ -39,7 +39,7 @@ cdef enum:
     PAIRS_A_PRODUCT = 16  # the same for products with a direction
 
 
-cdef double NEAREST = 150.0  # range of logs of costs whose products hold many factors
+cdef double NEAREST = 700.0  # range of logs of costs whose products hold many factors
 
 
 cdef double beat(
@@ -62,9 +62,7 @@ cdef double beat(
     cdef double share_a = 0.0, share_b = 0.0
     cdef Py_ssize_t start = 0, count, j
     while start < n:
-        count = min(min(n - start, STRIP), product.room)
-        if product.used + count > product.room:
-            rescale(product)
+        count = make_room(product, n - start)
         if l == 0.0:  # a share is a slope
             for j in range(count):
                 x = k * inverse * e[start + j]
@@ -113,9 +111,7 @@ cdef double tie_with(
     cdef double[2] share_totals = [0.0, 0.0]
     cdef Py_ssize_t start = 0, count, j
     while start < n:
-        count = min(min(n - start, STRIP), product.room)
-        if product.used + count > product.room:
-            rescale(product)
+        count = make_room(product, n - start)
         for j in range(count):
             x = inverse * e[start + j]
             y = e_one * inverses[start + j]

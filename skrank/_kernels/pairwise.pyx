@@ -22,9 +22,10 @@ from skrank._kernels._products cimport (
     Product,
     add_strip,
     log2,
+    make_room,
     open_product,
-    rescale,
     take_log,
+    take_logs,
     widest,
 )
 from skrank._kernels._ratios cimport split_exponents, take_ratios, widest_ratios
@@ -38,7 +39,11 @@ cdef enum Reach:  # of the scores of a list
     FAR
 
 
-cdef double NEAREST = 150.0  # range of scores that are near
+cdef enum:
+    SMALL = 3  # rows a level below which a log for each weighted pair is faster
+
+
+cdef double NEAREST = 700.0  # range of scores that are near
 cdef double FURTHEST = 60.0  # power of 2 beyond which log(1 + x) is log x or 0
 
 
@@ -60,9 +65,7 @@ cdef double one_against(
     cdef double x, f
     cdef Py_ssize_t start = 0, count, j
     while start < n:
-        count = min(min(n - start, STRIP), product.room)
-        if product.used + count > product.room:
-            rescale(product)
+        count = make_room(product, n - start)
         for j in range(count):
             x = inverse * e[start + j]
             f = 1.0 + x
@@ -338,7 +341,7 @@ def logistic(
             else:
                 values[q] = visit_part(
                     s, e, v, g, &level_starts[level], level_offsets[q + 1] - level,
-                    gains, u,
+                    gains, row_gains, u,
                 )
             for i in range(n):
                 out[order[first + i]] = g[i]
@@ -369,6 +372,42 @@ cdef BoxedPairs boxes_for(
     )
 
 
+cdef double visit_rows(
+    const double* e,
+    double* out,
+    const Py_ssize_t* starts,
+    Py_ssize_t n_levels,
+    const double* gains,  # of rows
+    const double* shares,
+) noexcept nogil:
+    """Add all pairs of a list of small levels, a log for each; return their value."""
+    cdef double[STRIP] costs, slopes, weights
+    cdef double value = 0.0, share = 1.0, total, inverse, x, f
+    cdef Py_ssize_t n = starts[n_levels] - starts[0], level, i, j, start, count
+    for level in range(n_levels - 1):
+        for i in range(starts[level] - starts[0], starts[level + 1] - starts[0]):
+            inverse, total = 1.0 / e[i], 0.0
+            if shares != NULL:
+                share = shares[i]
+            start = starts[level + 1] - starts[0]
+            while start < n:
+                count = min(n - start, STRIP)
+                for j in range(count):
+                    x = inverse * e[start + j]
+                    f = 1.0 + x
+                    weights[j] = share * (gains[i] - gains[start + j])
+                    costs[j] = f
+                    slopes[j] = weights[j] * (x / f)
+                    out[start + j] += slopes[j]
+                take_logs(costs, count)
+                for j in range(count):
+                    total += slopes[j]
+                    value += weights[j] * costs[j]
+                start += count
+            out[i] -= total
+    return value
+
+
 cdef double visit_part(
     double* s,
     double* e,
@@ -377,15 +416,23 @@ cdef double visit_part(
     const Py_ssize_t* starts,
     Py_ssize_t n_levels,
     const double* gains,
+    double* row_gains,
     const double* shares,
 ) noexcept nogil:
     """Add the pairs of some levels one by one; return their value."""
     cdef Product product
-    cdef double range
+    cdef double reached
+    cdef Py_ssize_t n = starts[n_levels] - starts[0], level, i
+    cdef bint by_rows = gains != NULL and v == NULL and SMALL * n_levels > n
     cdef Reach reach = take_exponentials(
-        s, starts[n_levels] - starts[0], NEAREST if v == NULL else widest(), e, &range
+        s, n, NEAREST if v == NULL and not by_rows else widest(), e, &reached
     )
-    open_product(&product, range + log2())
+    if by_rows and reach == NEAR:
+        for level in range(n_levels):
+            for i in range(starts[level] - starts[0], starts[level + 1] - starts[0]):
+                row_gains[i] = gains[level]
+        return visit_rows(e, out, starts, n_levels, row_gains, shares)
+    open_product(&product, reached + log2())
     return visit_list(
         e, s, v, out, starts, n_levels, gains, shares, reach, &product
     )
@@ -421,6 +468,7 @@ cdef double visit_boxes(
             s + first, e, v if v == NULL else v + first, out + first,
             starts + level, boxes.leaves[part + 1] - level,
             gains if gains == NULL else gains + level,
+            row_gains if gains == NULL else row_gains + first,
             shares if shares == NULL else shares + first,
         )
     return value + boxes.sums.value
