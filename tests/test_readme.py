@@ -54,3 +54,10 @@ def test_linked_files_exist():
     assert "doc/benchmarks.md" in links
     for link in links:
         assert (README.parent / link).is_file(), link
+
+
+def test_limits_name_what_takes_much_time_or_memory():
+    text = README.read_text("utf-8")
+    limits = text[text.rindex("\n## ") :]
+    for name in ("max_tie_size", '"arithmetic"', "chains", "2 GiB", "features="):
+        assert name in limits
