@@ -20,6 +20,7 @@ from skrank._fit.progress import iteration_done, solver_began, solver_ended
 from skrank._fit.quadratic import Quadratic
 from skrank._fit.search import EVALUATIONS_AN_ITERATION, LAST_DIGITS, met_ftol
 from skrank._fit.solution import Solution
+from skrank._fit.uncorrelated import diagonal_of_few
 
 MOST_GRAMS = 6  # matrices of a fit: later ones add little to what steps have shown
 PATIENCE = 8  # evaluations before the next, twice as many each time from the second on
@@ -80,9 +81,11 @@ class ProximalSearch(KinkedSearch):
     def make_model(self, sums: Gram | None = None) -> None:
         """Take the model from the curvature here, or from sums that are known."""
         if sums is None:
-            self.n_grams += 1
             with np.errstate(over="ignore", invalid="ignore"):
-                sums = weighted_gram(self.objective, self.at.parameters)
+                if self.n_grams == 0:
+                    sums = diagonal_of_few(self.objective, self.at.parameters)
+                sums = sums or weighted_gram(self.objective, self.at.parameters)
+            self.n_grams += 1
             self.objective.shared["sums"] = sums
         self.sums = sums
         model = Quadratic.from_sums(sums, self.objective.ridge, self.at.gradient)

@@ -5,11 +5,12 @@ import pytest
 from scipy import sparse
 
 from skrank import ListMLERanker, Lists
-from skrank._fit import search
+from skrank._fit import proximal, search
 from skrank._fit.data import FitData
 from skrank._fit.gram import weighted_gram
 from skrank._fit.lbfgs import LAST_DIGITS, minimize_lbfgs
 from skrank._fit.objective import LinearObjective
+from skrank._fit.proximal import minimize_proximal
 from skrank._fit.uncorrelated import diagonal_of_few
 from skrank.losses import Davidson, ListMLE, ListNet, RankNet, RankSVM
 
@@ -130,6 +131,26 @@ def test_fits_end_at_the_optimum_after_no_more_evaluations(
     assert few.n_evaluations <= products.n_evaluations + 2
     best = solve(objective, tol=1e-9).value
     assert few.value - best <= 1e-9 * abs(best)
+
+
+def test_penalties_on_absolute_weights_begin_with_the_diagonal_too(monkeypatch):
+    data, fits = drawn(signal=1.0), []
+    for whiten in (diagonal_of_few, lambda *given: None):
+        monkeypatch.setattr(proximal, "diagonal_of_few", whiten)
+        objective = LinearObjective(data, RankNet(), alpha=3e-3, l1_ratio=0.5)
+        fits.append(
+            minimize_proximal(
+                objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=1000
+            )
+        )
+    few, products = fits
+    assert few.problem is None
+    assert few.n_whitenings == 1
+    assert few.n_evaluations <= products.n_evaluations + 2
+    assert few.value == pytest.approx(products.value, rel=1e-11)
+    kept = products.parameters != 0.0
+    assert 0 < kept.sum() < N_FEATURES
+    np.testing.assert_array_equal(few.parameters != 0.0, kept)
 
 
 def test_the_estimate_of_the_gap_is_near_the_gap():
