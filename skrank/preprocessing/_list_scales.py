@@ -109,6 +109,11 @@ def over_deviation(x: Floats, share: Floats, span: Floats, lists: Lists) -> Floa
     varies = share > 0  # where the span is 0, so are the values
     # Divide in two steps, since the span may be close to the largest number.
     inverse = np.where(varies, 1.0 / np.where(varies, share, 1.0), 0.0)
+    beyond = np.isinf(span)
+    if beyond.any():  # half of it is a number
+        half = lists.max(x) / 2.0 - lists.min(x) / 2.0
+        span = np.where(beyond, half, span)
+        inverse = np.where(beyond, inverse / 2.0, inverse)
     x /= lists.expand(np.where(span > 0, span, 1.0))
     x *= lists.expand(inverse)
     return x

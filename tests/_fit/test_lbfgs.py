@@ -131,9 +131,21 @@ def test_rounding_that_is_left_of_a_gradient_is_no_failure():
             FitData(np.r_[X, X], np.r_[y, -y], Lists([5, 5])), RankNet(), alpha=0.1
         )
         # The root of the last digit of the value.
-        assert np.abs(solve(objective).parameters).max() < 1e-7
+        solution = solve(objective)
+        assert np.abs(solution.parameters).max() < 1e-7
+        assert solution.problem is None
         quiet += objective(objective.start)[1].any()
     assert quiet > 0
+
+
+def test_a_step_that_nothing_lowers_far_from_the_optimum_is_told():
+    class Walled(ListMLE):
+        def value_and_gradient(self, scores, prepared, lists):
+            value, gradient = super().value_and_gradient(scores, prepared, lists)
+            return value + 100.0 * (np.abs(scores).max() > 0.01), gradient
+
+    solution = solve(problem(Walled()))
+    assert "no step lowers the objective" in solution.problem
 
 
 def test_gradients_go_on_where_values_have_run_out_of_digits():
@@ -289,3 +301,20 @@ def test_the_evaluations_of_all_widths_together_have_one_budget(seed):
     assert found.n_iter <= 2
     assert calls <= 2 * 2 * 100 * blocks
     assert calls <= (found.n_evaluations + 10) * blocks
+
+
+def test_one_entry_of_a_gradient_beyond_numbers_is_refused():
+    class Steep(ListNet):
+        def value_and_gradient(self, scores, prepared, lists):
+            values, gradient = super().value_and_gradient(scores, prepared, lists)
+            return values, gradient - 1e300 * scores.any()
+
+    rng = np.random.default_rng(0)
+    X, y = rng.random((20, 3)), rng.integers(0, 3, 20).astype(float)
+    X[:, 2] *= 1e10  # its entry is minus infinity, those of the others are numbers
+    objective = LinearObjective(FitData(X, y, Lists([10, 10])), Steep(), alpha=0.1)
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ValueError, match="is not finite after"),
+    ):
+        solve(objective, max_iter=1)

@@ -7,7 +7,7 @@ from scipy import sparse
 from skrank import ListMLERanker, Lists, RankNetRanker
 from skrank._fit.data import FitData
 from skrank._fit.features import constant_features
-from skrank._fit.gram import row_space, weighted_gram
+from skrank._fit.gram import Gram, row_space, weighted_gram
 from skrank._fit.lbfgs import LAST_DIGITS, minimize_lbfgs
 from skrank._fit.objective import LinearObjective
 from skrank._fit.whitening import Root, Whitened
@@ -312,3 +312,15 @@ def test_more_features_than_rows_tell_are_ranked_in_order_without_a_penalty(seed
     y, groups = np.random.RandomState(seed).randint(0, 3, 40), np.repeat(range(5), 8)
     scores = RankNetRanker(alpha=0).fit(wide, y, groups).predict(wide)
     assert pairwise_accuracy_score(y, scores, groups) == 1.0
+
+
+@pytest.mark.parametrize("explained", [1e-8, 0.25, 0.94, 0.96, 1.2])
+def test_own_parameters_keep_a_curvature_whatever_weights_explain(explained):
+    # One feature and one parameter of the loss, with [[1, c], [c, 1]] for the Hessian.
+    c = np.sqrt(explained)
+    sums = Gram(np.arange(1), None, np.eye(1), np.array([[c]]), np.eye(1))
+    coordinates = Whitened(sums, 0.0, np.zeros(2))
+    root = np.linalg.inv(np.array([coordinates.move(u) for u in np.eye(2)]).T)
+    # A nearly singular matrix would make a step of one coordinate long without end.
+    held = c if 1e-6 < explained < 0.95 else 0.0
+    np.testing.assert_allclose(root.T @ root, [[1, held], [held, 1]], atol=1e-12)

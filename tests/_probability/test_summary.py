@@ -440,6 +440,16 @@ def test_features_constant_inside_lists_have_no_error():
         assert "Constant inside every list: x1" in str(summary)
 
 
+def test_one_list_names_its_constant_feature_too():
+    X, y, groups = graded(n_lists=1, size=40)
+    X[:, 1] = 0.1
+    with pytest.warns(UserWarning, match="constant inside every list"):
+        ranker = ListMLERanker().fit(X, y, groups)
+    with pytest.warns(UserWarning, match="one list does not tell how much"):
+        summary = ranker.summary(X, y, groups, covariance="model")
+    assert "Constant inside every list: x1" in str(summary)
+
+
 @pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-10])
 @pytest.mark.parametrize("kind", [ListMLERanker, RankNetRanker])
 def test_separation_is_named_however_long_the_solver_runs(tol, kind):

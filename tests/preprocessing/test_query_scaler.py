@@ -344,7 +344,7 @@ def test_without_routing_the_index_of_x_is_enough(ranking):
         lost.fit(frame, labels)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, "deviation"])
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 def test_the_largest_numbers_are_scaled_as_small_ones(method, kind):
     largest = np.finfo(kind).max
@@ -359,6 +359,16 @@ def test_the_largest_numbers_are_scaled_as_small_ones(method, kind):
         out[:, 1],
         rtol=8 * np.finfo(kind).eps,
     )
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("method", ["center", "minmax", "standard", "deviation"])
+def test_large_numbers_of_one_sign_are_scaled_as_small_ones(method, sign):
+    shape = sign * np.array([-0.4, 1.0, 1.0, 0.75])
+    X = np.column_stack((np.finfo(np.float64).max * shape, shape))
+    out = QueryScaler(method).fit_transform(X, groups=[0, 0, 0, 0])
+    factor = np.finfo(np.float64).max if method == "center" else 1.0
+    np.testing.assert_allclose(out[:, 0] / factor, out[:, 1], rtol=1e-14, atol=1e-15)
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])

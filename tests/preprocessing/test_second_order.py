@@ -509,3 +509,22 @@ def test_a_product_that_deviates_by_a_billionth_of_its_mean_is_no_constant():
     fitted = SecondOrderFeatures(0.9, center=False, include_squares=True).fit(X, z)
     assert fitted.pairs_.tolist() == [[0, 0]]
     np.testing.assert_allclose(fitted.correlations_, [1.0], atol=1e-6)
+
+
+@pytest.mark.parametrize(("deviation", "is_kept"), [(1e-12, True), (2e-16, False)])
+def test_products_that_deviate_by_their_rounding_alone_are_constants(
+    deviation, is_kept
+):
+    # The product of both is 1e6, up to a share of ``deviation``; rounding errors of
+    # its factors explain 1e-14.
+    rng = np.random.default_rng(0)
+    factor = rng.uniform(1, 1000, 60)
+    z = rng.choice([-1.0, 1.0], 60)
+    X = np.column_stack((factor, 1e6 * (1 + deviation * z) / factor))
+    a, b = np.array([0]), np.array([1])
+    columns = _products.Columns(np.zeros(2), np.ones(2), np.zeros(2, dtype=bool))
+    _, variance, _ = _products._direct_moments(X, z, columns, False, a, b)
+    if is_kept:
+        np.testing.assert_allclose(variance, (1e6 * deviation) ** 2, rtol=1e-2)
+    else:
+        assert variance == 0
