@@ -128,13 +128,13 @@ class RankerMixin:
         --------
         skrank.rank_within : The same from scores, as those of a pipeline.
         """
-        groups = find_groups(X, groups, f"{type(self).__name__}.predict_rank")
+        groups = find_groups(X, groups, f"{type(self).__name__}.predict_rank", "X")
         return rank_within(self._scores(X, groups, **of_lists), groups, method=method)
 
     def _ndcg(self, X, y, groups, sample_weight, **of_lists):
         """Return the score; ``of_lists`` is what else ``predict`` takes."""
         name = f"{type(self).__name__}.score"
-        groups = find_groups(y, groups, name)
+        groups = find_groups(y, groups, name, "y")
         refuse_masked(y, "y")
         # Without an index, so that the metric does not compare it once more; and of
         # shape (n_rows, 1) where fit takes that, too.

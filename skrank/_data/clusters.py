@@ -50,12 +50,7 @@ def clusters_of_lists(clusters: Any, grouping: Grouping) -> Indices:
 
 def _codes(clusters: Any, n: int, unit: str) -> Indices:
     """Return numbers of clusters, refusing bad labels by the name of the argument."""
-    try:
-        partition = group_rows(clusters)
-    except ValueError as error:
-        # The labels of clusters are checked as those of groups are.
-        text = str(error).replace("groups", "clusters").replace("group ", "cluster ")
-        raise ValueError(text.split(" To rank all rows")[0]) from error
+    partition = group_rows(clusters, name="clusters")
     n_given = partition.lists.n_rows
     if n_given != n:
         raise ValueError(

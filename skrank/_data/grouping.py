@@ -71,7 +71,9 @@ class Grouping:
             return None
 
 
-def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
+def group_rows(
+    groups: Any, n_rows: int | None = None, name: str = "groups"
+) -> Grouping:
     """Check groups and bring the rows of each list together.
 
     Parameters
@@ -81,6 +83,8 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
         other hashable values, in any order.
     n_rows : int, default=None
         Number of rows that there should be.
+    name : str, default="groups"
+        Name of the argument, a plural, for messages.
 
     Returns
     -------
@@ -97,27 +101,27 @@ def group_rows(groups: Any, n_rows: int | None = None) -> Grouping:
     """
     is_plain = type(groups) is np.ndarray  # which needs no further checks
     categorical = None if is_plain else _codes_and_categories(groups, n_rows)
-    labels = one_dimensional(groups) if categorical is None else categorical[0]
+    labels = one_dimensional(groups, name) if categorical is None else categorical[0]
     if n_rows is not None and len(labels) != n_rows:
         message = (
-            f"groups has {len(labels)} entries for {n_rows} rows; it needs one group "
-            "label per row."
+            f"{name} has {len(labels)} entries for {n_rows} rows; it needs one "
+            f"{name[:-1]} label per row."
         )
-        if _are_sizes(labels, n_rows):
+        if name == "groups" and _are_sizes(labels, n_rows):
             message += SIZES_ADVICE
         raise ValueError(message)
     if len(labels) == 0:
-        raise ValueError("groups is empty; it needs one group label per row.")
+        raise ValueError(f"{name} is empty; it needs one {name[:-1]} label per row.")
     kind = labels.dtype.kind
     if categorical is not None:
         codes, values = categorical
     elif kind == "O":
-        codes, values = _code_objects(labels)
+        codes, values = _code_objects(labels, name)
     else:
         if kind in "fc":
-            _refuse_missing(int(np.isnan(labels).sum()))
+            _refuse_missing(int(np.isnan(labels).sum()), name)
         elif kind in "mM":
-            _refuse_missing(int(np.isnat(labels).sum()))
+            _refuse_missing(int(np.isnat(labels).sum()), name)
         codes, values = labels, None
     lists = _runs_of(codes)
     runs = codes[lists.starts]
@@ -144,7 +148,7 @@ def _runs_of(codes: NDArray) -> Lists:
     return Lists.of_offsets(offsets)
 
 
-def one_dimensional(groups: Any) -> NDArray:
+def one_dimensional(groups: Any, name: str = "groups") -> NDArray:
     """Return groups as a one-dimensional array without changing any label."""
     if (
         type(groups) is np.ndarray
@@ -153,22 +157,22 @@ def one_dimensional(groups: Any) -> NDArray:
     ):
         return groups
     if isinstance(groups, np.ma.MaskedArray):
-        _refuse_missing(int(np.ma.getmaskarray(groups).sum()))
-    refuse_lazy(groups, "groups")
+        _refuse_missing(int(np.ma.getmaskarray(groups).sum()), name)
+    refuse_lazy(groups, name)
     if isinstance(groups, memoryview):  # a scalar, by np.isscalar
         groups = np.asarray(groups)
     if isinstance(groups, str | bytes) or np.isscalar(groups) or groups is None:
-        raise ValueError(
-            f"groups must hold one label per row, got {groups!r}. To rank all rows "
-            "as one list pass groups=np.zeros(len(y))."
-        )
+        message = f"{name} must hold one label per row, got {groups!r}."
+        if name == "groups":
+            message += " To rank all rows as one list pass groups=np.zeros(len(y))."
+        raise ValueError(message)
     if hasattr(groups, "__array__"):
         labels = np.asarray(groups)
     elif getattr(groups, "ndim", 1) != 1:
         labels = groups  # a sparse matrix, refused below
     elif isinstance(groups, Set | Mapping) or not isinstance(groups, Collection):
         raise ValueError(
-            "groups must be an array or a list with one label per row, got "
+            f"{name} must be an array or a list with one label per row, got "
             f"{type(groups).__name__}, which has no rows."
         )
     else:
@@ -184,13 +188,13 @@ def one_dimensional(groups: Any) -> NDArray:
             labels = labels.astype(np.float64)
         elif any(issubclass(kind, list | np.ndarray) for kind in kinds):
             raise ValueError(
-                "groups must be one-dimensional, got a sequence of sequences. Pass "
+                f"{name} must be one-dimensional, got a sequence of sequences. Pass "
                 "one label per row; labels of several parts must be tuples."
             )
     if labels.ndim != 1:
         raise ValueError(
-            f"groups must be one-dimensional, got shape {labels.shape}. Pass one "
-            "label per row, such as groups[:, 0]; for a combination of columns pass "
+            f"{name} must be one-dimensional, got shape {labels.shape}. Pass one "
+            f"label per row, such as {name}[:, 0]; for a combination of columns pass "
             "a list of tuples."
         )
     if labels.dtype.kind in "VT":
@@ -207,11 +211,11 @@ def _are_sizes(labels: NDArray, n_rows: int) -> bool:
         return bool((labels == np.floor(labels)).all() and labels.sum() == n_rows)
 
 
-def _refuse_missing(n_missing: int) -> None:
+def _refuse_missing(n_missing: int, name: str) -> None:
     if n_missing:
         raise ValueError(
-            f"groups has {n_missing} missing values; every row needs a group label. "
-            "Drop these rows, or give them groups of their own."
+            f"{name} has {n_missing} missing values; every row needs a {name[:-1]} "
+            f"label. Drop these rows, or give them {name} of their own."
         )
 
 
@@ -273,7 +277,7 @@ def _code_categories(codes: NDArray, categories: NDArray) -> tuple[Indices, NDAr
     return number[codes], categories[used]
 
 
-def _code_objects(labels: NDArray) -> tuple[Indices, NDArray]:
+def _code_objects(labels: NDArray, name: str) -> tuple[Indices, NDArray]:
     """Return a number for each label, in the order of first appearance."""
     sequence = labels.tolist()
     try:
@@ -282,14 +286,14 @@ def _code_objects(labels: NDArray) -> tuple[Indices, NDArray]:
         }
     except TypeError as error:
         raise ValueError(
-            f"groups must hold hashable labels ({error}). Use strings, numbers or "
+            f"{name} must hold hashable labels ({error}). Use strings, numbers or "
             "tuples."
         ) from error
     codes = np.fromiter(
         map(numbers.__getitem__, sequence), dtype=np.intp, count=len(sequence)
     )
     missing = [number for label, number in numbers.items() if is_missing(label)]
-    _refuse_missing(int(np.isin(codes, missing).sum()) if missing else 0)
+    _refuse_missing(int(np.isin(codes, missing).sum()) if missing else 0, name)
     return codes, np.fromiter(numbers, dtype=object, count=len(numbers))
 
 
@@ -309,7 +313,7 @@ def _code_sortable(labels: NDArray) -> tuple[Indices, NDArray]:
             return codes, (values + wide.dtype.type(low)).astype(labels.dtype)
     if labels.dtype.kind in "SU":
         # To hash all labels and sort the distinct ones is faster than to sort all.
-        codes, distinct = _code_objects(labels)
+        codes, distinct = _code_objects(labels, "groups")  # none is missing
         values, places = np.unique(distinct.astype(labels.dtype), return_index=True)
         number = np.empty_like(places)
         number[places] = np.arange(len(values))

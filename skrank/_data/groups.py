@@ -48,27 +48,27 @@ def takes_groups(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def find_groups(
-    y: Any,
+    carrier: Any,
     groups: Any,
     method: str,
+    name: str,
     *,
-    name: str = "y",
-    explain: Callable[[str], str] | None = None,
+    explain: Callable[[str, str], str] | None = None,
 ) -> Any:
-    """Return ``groups``, or if None the groups on the index of ``y``.
+    """Return ``groups``, or if None the groups on the index of another argument.
 
     Parameters
     ----------
-    y : array-like of shape (n_rows,) or (n_rows, n_features)
+    carrier : array-like of shape (n_rows,) or (n_rows, n_features)
         Labels or features; may be a pandas object with an index level "groups".
     groups : array-like of shape (n_rows,) or None
         One group label a row.
     method : str
         The caller's name, for messages.
-    name : str, default="y"
-        The name of the argument ``y`` in messages.
+    name : str
+        What the caller calls ``carrier``, for messages.
     explain : callable, default=None
-        Returns the message for missing groups from ``method``; None means
+        Returns the message for missing groups from ``method`` and ``name``; None means
         :func:`missing_groups_message`.
 
     Returns
@@ -81,11 +81,11 @@ def find_groups(
     ValueError
         If there are no groups, or the argument and the index differ.
     """
-    indexed = groups_on_index(y)
+    indexed = groups_on_index(carrier)
     if groups is None:
         if indexed is None:
-            message = (explain or missing_groups_message)(method)
-            raise ValueError(message + _other_levels(y, name))
+            message = (explain or missing_groups_message)(method, name)
+            raise ValueError(message + _other_levels(carrier, name))
         warn_of_cut_lists(indexed, _same_labels, groups_on_index)
         return indexed
     if indexed is not None and not _same_labels(indexed, groups):
@@ -134,23 +134,40 @@ def _other_levels(y: Any, name: str) -> str:
     )
 
 
-def missing_groups_message(method: str) -> str:
-    """Return advice on passing groups, by how scikit-learn is configured."""
+def missing_groups_message(method: str, name: str) -> str:
+    """Return advice on passing groups, by how scikit-learn is configured.
+
+    ``name`` is the argument that may carry groups; those of labels come from
+    ``with_groups``, and go where scikit-learn's tools take labels.
+    """
+    are_labels = name in ("y", "y_true")
+    made = " (skrank.with_groups makes one)" if are_labels else ""
+    inside = ""
+    if are_labels or name == "X":
+        inside = f" Inside scikit-learn tools: {_state_of_routing(are_labels)}"
+    return (
+        f"{method} needs to know which rows form a list, and no groups were given to "
+        f"it. Pass groups=, one label per row, or give a pandas {name} with an index "
+        f"level named '{LEVEL}'{made}.{inside} To rank all rows as one list pass "
+        f"groups=np.zeros(len({name}))."
+    )
+
+
+def _state_of_routing(with_labels: bool) -> str:
+    """Return what to do inside scikit-learn's tools, by how it is configured."""
     if sklearn.get_config()["enable_metadata_routing"]:
-        state = "metadata routing is on, but nothing passed groups this far."
-    else:
-        state = (
+        return "metadata routing is on, but nothing passed groups this far."
+    if with_labels:
+        return (
             "metadata routing is off, so tools such as GridSearchCV and RFECV use "
             "groups for their splitter alone and cannot pass them on: call "
             "sklearn.set_config(enable_metadata_routing=True) and pass groups to the "
             "outer fit."
         )
     return (
-        f"{method} needs to know which rows form a list, and no groups were given to "
-        "it. "
-        "Pass groups=, one label per row, or give a pandas y with an index level "
-        f"named '{LEVEL}' (skrank.with_groups makes one). Inside scikit-learn tools: "
-        f"{state} To rank all rows as one list pass groups=np.zeros(len(y))."
+        "metadata routing is off, so they do not pass groups on: call "
+        "sklearn.set_config(enable_metadata_routing=True) and pass groups= to the "
+        "outer call."
     )
 
 

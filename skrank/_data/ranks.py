@@ -47,7 +47,7 @@ def rank_within(
     array([2, 1, 2, 1])
     """
     check_choice(method, "method", METHODS)
-    groups = find_groups(scores, groups, "rank_within")
+    groups = find_groups(scores, groups, "rank_within", "scores")
     flat = finite_column(scores, "scores")
     grouping = group_rows(groups, len(flat))
     ranks = ranks_in_order(grouping.gather(flat), grouping.lists, method)

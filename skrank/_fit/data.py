@@ -148,7 +148,7 @@ def check_data(
     """
     if not reset:
         check_is_fitted(ranker)
-    groups = find_groups(y, groups, f"{type(ranker).__name__}.{method}")
+    groups = find_groups(y, groups, f"{type(ranker).__name__}.{method}", "y")
     X, y = validate_features(ranker, X, y, reset=reset)
     grouping = group_rows(groups, len(y))
     weights, shares = split_weights(sample_weight, grouping)
@@ -226,7 +226,7 @@ def scores_of_lists(
     ranker: Any, X: Any, groups: Any, method: str, offset: Any = None
 ) -> tuple[Floats, Grouping]:
     """Return scores of a ranker in the order of the lists, and the lists."""
-    groups = find_groups(X, groups, f"{type(ranker).__name__}.{method}")
+    groups = find_groups(X, groups, f"{type(ranker).__name__}.{method}", "X")
     refuse_missing_offset(ranker, offset, method)
     scores = ranker.predict(X) if offset is None else ranker.predict(X, offset)
     grouping = group_rows(groups, len(scores))

@@ -105,7 +105,7 @@ def stage_proba(
 def sample_partitions(
     ranker: Any,
     X: Any,
-    groups: Any,
+    groups: Any = None,
     n_samples: int = 1,
     random_state: Any = None,
     *,
@@ -117,7 +117,7 @@ def sample_partitions(
     ----------
     X : {array-like, sparse matrix} of shape (n_rows, n_features)
         Features.
-    groups : array-like of shape (n_rows,)
+    groups : array-like of shape (n_rows,), default=None
         One group label a row; None takes the index level "groups" of ``X``.
     n_samples : int, default=1
         Number of draws.
@@ -149,7 +149,7 @@ def sample_partitions(
 def expected_level(
     ranker: Any,
     X: Any,
-    groups: Any,
+    groups: Any = None,
     n_samples: int = 1000,
     random_state: Any = None,
     *,
@@ -161,7 +161,7 @@ def expected_level(
     ----------
     X : {array-like, sparse matrix} of shape (n_rows, n_features)
         Features.
-    groups : array-like of shape (n_rows,)
+    groups : array-like of shape (n_rows,), default=None
         One group label a row; None takes the index level "groups" of ``X``.
     n_samples : int, default=1000
         Number of draws for lists of more than 12 rows; others are exact.
@@ -194,7 +194,7 @@ def expected_level(
 def pairwise_proba(
     ranker: Any,
     X: Any,
-    groups: Any,
+    groups: Any = None,
     n_samples: int = 1000,
     random_state: Any = None,
     *,
@@ -210,7 +210,7 @@ def pairwise_proba(
     ----------
     X : {array-like, sparse matrix} of shape (n_rows, n_features)
         Features.
-    groups : array-like of shape (n_rows,)
+    groups : array-like of shape (n_rows,), default=None
         One group label a row; None takes the index level "groups" of ``X``.
     n_samples : int, default=1000
         Number of draws for lists of more than 12 rows; others are exact.

@@ -101,7 +101,7 @@ def stage_proba(
 def sample_rankings(
     ranker: Any,
     X: Any,
-    groups: Any,
+    groups: Any = None,
     n_samples: int = 1,
     random_state: Any = None,
     *,
@@ -115,7 +115,7 @@ def sample_rankings(
     ----------
     X : {array-like, sparse matrix} of shape (n_rows, n_features)
         Features.
-    groups : array-like of shape (n_rows,)
+    groups : array-like of shape (n_rows,), default=None
         One group label a row; None takes the index level "groups" of ``X``.
     n_samples : int, default=1
         Number of draws.
@@ -149,8 +149,8 @@ def sample_rankings(
 def top_k_proba(
     ranker: Any,
     X: Any,
-    groups: Any,
-    k: int,
+    groups: Any = None,
+    k: int = 1,
     *,
     n_samples: int = 10_000,
     random_state: Any = None,
@@ -172,10 +172,10 @@ def top_k_proba(
     ----------
     X : {array-like, sparse matrix} of shape (n_rows, n_features)
         Features.
-    groups : array-like of shape (n_rows,)
+    groups : array-like of shape (n_rows,), default=None
         One group label a row; None takes the index level "groups" of ``X``.
-    k : int
-        How many rows count as first, at least 1.
+    k : int, default=1
+        How many rows count as first: 1 asks who comes first.
     n_samples : int, default=10_000
         Number of draws for lists that are too long.
     random_state : int, RandomState instance or None, default=None

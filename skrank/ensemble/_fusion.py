@@ -292,7 +292,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
             or what members raise.
         """
         self._validate_names(member_names(self.estimators))
-        groups = find_groups(y, groups, f"{type(self).__name__}.fit")
+        groups = find_groups(y, groups, f"{type(self).__name__}.fit", "y")
         refuse_lazy(X, "X")
         grouping = group_rows(groups, _num_samples(X))
         if isinstance(self.weights, str):
@@ -358,9 +358,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
             groups = groups_on_index(X) if groups is None else groups
             return over_deviations(self._scores_of_members(X, groups), self.deviations_)
         name = f"{type(self).__name__}.predict"
-        groups = find_groups(
-            X, groups, name, name="X", explain=missing_groups_of_predict
-        )
+        groups = find_groups(X, groups, name, "X", explain=missing_groups_of_predict)
         refuse_lazy(X, "X")
         grouping = group_rows(groups, _num_samples(X))
         scores = self._scores_of_members(X, groups)

@@ -63,13 +63,14 @@ def fitted_member(member: Any, X: Any, y: Any, arguments: dict[str, Any]) -> Any
     return clone(member).fit(X, y, **arguments)
 
 
-def missing_groups_of_predict(caller: str) -> str:
+def missing_groups_of_predict(caller: str, name: str) -> str:
     """Explain how groups reach predict."""
     return (
         f"{caller} needs to know which rows form a list, and no groups were given. "
         "Pass groups=, one label per row, also to the predict of a pipeline with "
-        "metadata routing on, or give a pandas X with an index level named 'groups', "
-        "as searches and cross_val_predict need. method='scaled' needs no groups."
+        f"metadata routing on, or give a pandas {name} with an index level named "
+        "'groups', as searches and cross_val_predict need. method='scaled' needs no "
+        "groups."
     )
 
 

@@ -131,7 +131,7 @@ class RankCalibrationDisplay:
         """
         name = "RankCalibrationDisplay.from_estimator"
         refuse_other_scores(estimator, name, pairs=True)
-        groups = find_groups(y, groups, name)
+        groups = find_groups(y, groups, name, "y")
         scores = scores_of(estimator, X, groups)
         return cls.from_predictions(np.asarray(y), scores, groups, ax=ax, **options)
 
@@ -195,7 +195,9 @@ class RankCalibrationDisplay:
         check_count(n_bins, "n_bins")
         check_count(n_resamples, "n_resamples")
         check_confidence(confidence)
-        groups = find_groups(y_true, groups, "RankCalibrationDisplay.from_predictions")
+        groups = find_groups(
+            y_true, groups, "RankCalibrationDisplay.from_predictions", "y_true"
+        )
         labels = finite_column(y_true, "y_true")
         scores = finite_column(y_score, "y_score")
         equally_long(labels, scores, ("y_true", "y_score"))

@@ -139,7 +139,7 @@ class CoefficientDisplay:
         ValueError
             As :func:`summarize`, or if ``standardize`` goes with ``features``.
         """
-        groups = find_groups(y, groups, "CoefficientDisplay.from_estimator")
+        groups = find_groups(y, groups, "CoefficientDisplay.from_estimator", "y")
         if standardize and options.get("features") is not None:
             raise ValueError(
                 "standardize=True takes the deviations of all features: leave out "

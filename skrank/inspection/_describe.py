@@ -71,7 +71,7 @@ def describe_lists(X: Any, y: Any, groups: Any = None) -> ListsDescription:
     <BLANKLINE>
     warning: Deviations inside lists differ by 530 to 1: x5 has 231, x0 has 0.433...
     """
-    groups = find_groups(y, groups, "describe_lists")
+    groups = find_groups(y, groups, "describe_lists", "y")
     labels = finite_column(y, "y")
     grouping = group_rows(groups, len(labels))
     values = grouping.gather(labels)

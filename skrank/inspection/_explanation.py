@@ -292,7 +292,7 @@ def explain_scores(estimator: Any, X: Any, groups: Any = None) -> ScoreExplanati
     1    7        2    1.497      1.716  x1 -0.219
     2    7        3  -0.4372      1.716  x0 -2.15
     """
-    groups = find_groups(X, groups, "explain_scores")
+    groups = find_groups(X, groups, "explain_scores", "X")
     rows = row_labels(X)
     final, X, names = transformed(estimator, X, groups)
     coef = getattr(final, "coef_", None)

@@ -66,7 +66,7 @@ class ListsDisplay:
         display : ListsDisplay
             Drawn.
         """
-        groups = find_groups(y, groups, "ListsDisplay.from_data")
+        groups = find_groups(y, groups, "ListsDisplay.from_data", "y")
         labels = finite_column(y, "y")
         return cls(describe_lists(np.empty((len(labels), 0)), labels, groups)).plot(ax)
 

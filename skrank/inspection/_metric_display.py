@@ -112,7 +112,7 @@ class MetricAtKDisplay:
         display : MetricAtKDisplay
             Drawn.
         """
-        groups = find_groups(y, groups, "MetricAtKDisplay.from_estimator")
+        groups = find_groups(y, groups, "MetricAtKDisplay.from_estimator", "y")
         models = estimator
         if not isinstance(estimator, Mapping):
             models = {type(estimator).__name__: estimator}
@@ -166,7 +166,9 @@ class MetricAtKDisplay:
         display : MetricAtKDisplay
             Drawn.
         """
-        groups = find_groups(y_true, groups, "MetricAtKDisplay.from_predictions")
+        groups = find_groups(
+            y_true, groups, "MetricAtKDisplay.from_predictions", "y_true"
+        )
         y_true = np.asarray(y_true)
         name = getattr(metric, "__name__", "metric").removesuffix("_score")
         all_scores = y_score if isinstance(y_score, Mapping) else {name: y_score}

@@ -107,7 +107,7 @@ def likelihood_ratio_test(
     >>> test.df
     1
     """
-    groups = find_groups(y, groups, "likelihood_ratio_test")
+    groups = find_groups(y, groups, "likelihood_ratio_test", "y")
     labels = np.asanyarray(y)  # groups are known, and rows may have lost their index
     of_large = transformed(large, X, groups)
     known = {"sample_weight": sample_weight, "offset": offset}
@@ -219,7 +219,7 @@ def wald_test(
     >>> wald_test(ranker, X, y, groups, R=[[1, -1, 0]]).hypothesis
     'R w = r with R of 1 row'
     """
-    groups = find_groups(y, groups, "wald_test")
+    groups = find_groups(y, groups, "wald_test", "y")
     of = transformed(estimator, X, groups)
     _refuse_other_models(of.model, "wald_test")
     names = of.names

@@ -121,7 +121,7 @@ class RegularizationPathDisplay:
         ValueError
             If groups are missing, or an alpha is not above 0.
         """
-        groups = find_groups(y, groups, "RegularizationPathDisplay.from_estimator")
+        groups = find_groups(y, groups, "RegularizationPathDisplay.from_estimator", "y")
         values = np.geomspace(1e-4, 100.0, 20) if alphas is None else np.asarray(alphas)
         values = np.sort(values.astype(np.float64))[::-1]
         if not (values > 0).all():

@@ -77,7 +77,7 @@ def top_k_proba(
     >>> float(proba.probability[groups == groups[0]].sum().round(9))
     3.0
     """
-    groups = find_groups(X, groups, "top_k_proba")
+    groups = find_groups(X, groups, "top_k_proba", "X")
     model, features = _model_and_features(estimator, X, groups, "top_k_proba")
     proba = model.top_k_proba(features, groups, k, **options)
     return _indexed(proba, X)
@@ -126,7 +126,7 @@ def stage_proba(
     >>> stage_proba(pipeline, X, y, groups).shape == y.shape
     True
     """
-    groups = find_groups(y, groups, "stage_proba")
+    groups = find_groups(y, groups, "stage_proba", "y")
     model, features = _model_and_features(estimator, X, groups, "stage_proba")
     return model.stage_proba(features, np.asanyarray(y), groups, **options)
 
@@ -266,7 +266,7 @@ def top_k_intervals(
     >>> top_k_intervals(ranker, summary, X[:5], groups[:5], k=1).low.shape
     (5,)
     """
-    groups = find_groups(X, groups, "top_k_intervals")
+    groups = find_groups(X, groups, "top_k_intervals", "X")
     check_count(k, "k")
     model, features = _model_and_features(estimator, X, groups, "top_k_proba")
     result = intervals_of_first(model, summary, features, groups, int(k), offset)
@@ -352,7 +352,7 @@ def pairwise_intervals(
         )
     result: PairIntervals | ListPairIntervals
     if takes_lists:
-        labels = find_groups(X_a, groups, "pairwise_intervals")
+        labels = find_groups(X_a, groups, "pairwise_intervals", "X_a")
         result = list_pair_intervals(model, summary, first, labels, offset)
     else:
         _, second = _model_and_features(estimator, X_b, groups, "pairwise_proba")

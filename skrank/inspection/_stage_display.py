@@ -119,7 +119,7 @@ class StageProbaDisplay:
         """
         name = "StageProbaDisplay.from_estimator"
         refuse_other_scores(estimator, name, pairs=False)
-        groups = find_groups(y, groups, name)
+        groups = find_groups(y, groups, name, "y")
         scores = scores_of(estimator, X, groups)
         labels = finite_column(y, "y")
         equally_long(scores, labels, ("X", "y"))

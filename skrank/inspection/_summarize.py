@@ -59,7 +59,7 @@ def summarize(
     >>> summarize(pipeline, X, y, groups).informing
     array([60, 60])
     """
-    groups = find_groups(y, groups, "summarize")
+    groups = find_groups(y, groups, "summarize", "y")
     model, features, names = transformed(estimator, X, groups)
     if not hasattr(model, "summary"):
         raise TypeError(

@@ -265,7 +265,7 @@ def as_ranker(estimator: Any) -> Any:
 
 def _checked(X: Any, y: Any, groups: Any, sample_weight: Any, caller: str) -> Part:
     """Check rows, and sort them by list."""
-    groups = find_groups(y, groups, caller)
+    groups = find_groups(y, groups, caller, "y")
     labels = finite_column(y, "y")
     if _num_samples(X) != len(labels):
         raise ValueError(

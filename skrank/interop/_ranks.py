@@ -48,7 +48,7 @@ def from_ranks(ranks: Any, groups: Any = None) -> Floats:
     >>> from_ranks(["1", "DNF", "2", "DNS"], ["a", "a", "a", "a"])
     array([2., 0., 1., 0.])
     """
-    groups = find_groups(ranks, groups, "from_ranks")
+    groups = find_groups(ranks, groups, "from_ranks", "ranks")
     column, finished = _ranks_and_finished(ranks)
     if column.min() < 1:
         raise ValueError(

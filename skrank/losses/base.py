@@ -292,7 +292,7 @@ class Loss(BaseEstimator):
         ValueError
             If lengths differ, groups are missing, or values are not finite.
         """
-        groups = find_groups(y, groups, type(self).__name__)
+        groups = find_groups(y, groups, type(self).__name__, "y")
         scores = finite_column(scores, "scores")
         labels = finite_column(y, "y")
         equally_long(scores, labels, ("scores", "y"))

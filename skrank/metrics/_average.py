@@ -131,7 +131,7 @@ def scored_lists(
     y = finite_column(y_true, "y_true")
     scores = finite_column(y_score, "y_score")
     equally_long(y, scores, ("y_true", "y_score"))
-    grouping = group_rows(find_groups(y_true, groups, metric), len(y))
+    grouping = group_rows(find_groups(y_true, groups, metric, "y_true"), len(y))
     weights = list_weights(sample_weight, grouping)
     if rule is not None and rule.negative == "unjudged":
         y = np.maximum(y, 0.0)

@@ -110,7 +110,7 @@ class LogLikelihoodScorer(BaseEstimator):
         ValueError
             If groups are missing, or as the ranker's ``log_likelihood``.
         """
-        groups = find_groups(y, groups, repr(self))
+        groups = find_groups(y, groups, repr(self), "y")
         model, features = last_model(estimator, X, groups)
         name = "composite_log_likelihood" if self.composite else "log_likelihood"
         try:

@@ -123,7 +123,7 @@ class RankingScorer(BaseEstimator):
         ValueError
             If groups are missing, or the metric refuses what it gets.
         """
-        groups = find_groups(y, groups, repr(self))
+        groups = find_groups(y, groups, repr(self), "y")
         options = dict(self.kwargs)
         if sample_weight is not None:
             options["sample_weight"] = sample_weight

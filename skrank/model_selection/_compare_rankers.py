@@ -211,7 +211,7 @@ def _repeated_folds(
 
 def ranked_data(X: Any, y: Any, groups: Any, function: str) -> Ranked:
     """Return features as they are, and checked labels and groups as arrays."""
-    labels = find_groups(y, groups, function)
+    labels = find_groups(y, groups, function, "y")
     refuse_lazy(X, "X")
     refuse_masked(y, "y")
     X, column = indexable(X, column_or_1d(y))

@@ -193,7 +193,7 @@ class RankerCV(RankerMixin, BaseEstimator):
         ranker._validate_params()
         ranker._check_settings()
         name = f"{type(self).__name__}.fit"
-        labels = find_groups(y, groups, name)
+        labels = find_groups(y, groups, name, "y")
         data = check_data(
             self, X, y, groups, sample_weight, offset=offset, method="fit", reset=True
         )
@@ -281,7 +281,7 @@ class RankerCV(RankerMixin, BaseEstimator):
         scorer = _scorer(self.scoring)
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
         options.update(with_offset(scorer, offset))
-        groups = find_groups(y, groups, f"{type(self).__name__}.score")
+        groups = find_groups(y, groups, f"{type(self).__name__}.score", "y")
         return float(scorer(self, X, y, groups=groups, **options))
 
     @property

@@ -189,7 +189,7 @@ def code_groups(X: Any, y: Any, groups: Any, method: str) -> Indices:
     n_rows = _num_samples(X)
     indexed = groups_on_index(y)
     if groups is None and indexed is None:
-        raise ValueError(missing_groups_message(method))
+        raise ValueError(missing_groups_message(method, "y"))
     grouping = group_rows(indexed if groups is None else groups, n_rows)
     codes = _codes(grouping)
     if groups is not None and indexed is not None:

@@ -154,7 +154,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
             If ``history`` or ``profile`` is not a ListData.
         """
         name = type(self).__name__
-        groups = find_groups(y, groups, f"{name}.fit")
+        groups = find_groups(y, groups, f"{name}.fit", "y")
         device = find_device(self.device)
         previous = self._previous_fit()
         dense = {"accept_sparse": False, "dtype": np.float64}
@@ -302,7 +302,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
     def _new_lists(self, X, groups, history, profile, method):
         """Return the lists of new rows and their tables."""
         check_is_fitted(self)
-        groups = find_groups(X, groups, f"{type(self).__name__}.{method}")
+        groups = find_groups(X, groups, f"{type(self).__name__}.{method}", "X")
         dense = {"accept_sparse": False, "dtype": np.float64}
         X = validate_features(self, X, reset=False, **dense)
         grouping, first = by_content(X, group_rows(groups, len(X)))

@@ -368,7 +368,7 @@ class STARanker(NeuralRanker):
         """
         check_choice(average, "average", ("sum", "mean", None))
         y_column = finite_column(y, "y")
-        groups = find_groups(y, groups, f"{type(self).__name__}.log_likelihood")
+        groups = find_groups(y, groups, f"{type(self).__name__}.log_likelihood", "y")
         new = self._new_lists(X, groups, history, profile, "log_likelihood")
         order = strict_order(y_column, new.grouping)
         values = np.empty(new.lists.n_lists)

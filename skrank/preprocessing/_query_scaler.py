@@ -352,9 +352,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"which divide by a deviation, got method={self.method!r}."
             )
         caller = f"{type(self).__name__}.{method}"
-        groups = find_groups(
-            X, groups, caller, name="X", explain=_missing_groups_message
-        )
+        groups = find_groups(X, groups, caller, "X", explain=_missing_groups_message)
         if sparse.issparse(X) and self.method not in SPARSE:
             raise ValueError(
                 f"{caller}: X is sparse and method={self.method!r} would fill its "
@@ -365,7 +363,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return X, group_rows(groups, X.shape[0])
 
 
-def _missing_groups_message(caller: str) -> str:
+def _missing_groups_message(caller: str, name: str) -> str:
     """Return advice on passing groups to a transformer, by scikit-learn's settings."""
     if sklearn.get_config()["enable_metadata_routing"]:
         state = (
@@ -382,8 +380,8 @@ def _missing_groups_message(caller: str) -> str:
         )
     return (
         f"{caller} needs to know which rows form a list, and no groups were given. "
-        "Pass groups=, one label per row, or give a pandas X with an index level "
+        f"Pass groups=, one label per row, or give a pandas {name} with an index level "
         f"named '{LEVEL}'; the index of y does not get here. Inside pipelines and "
         f"searches: {state} To scale all rows as one list pass "
-        "groups=np.zeros(len(X))."
+        f"groups=np.zeros(len({name}))."
     )

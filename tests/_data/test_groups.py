@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import skrank
-from skrank import with_groups
+from skrank import ListMLERanker, rank_within, with_groups
 from skrank._data.grouping import group_rows
 from skrank._data.groups import (
     find_groups,
@@ -27,6 +27,9 @@ from skrank._data.groups import (
     missing_groups_message,
     takes_groups,
 )
+from skrank.inspection import explain_scores
+from skrank.interop import from_ranks
+from skrank.metrics import ndcg_score
 
 
 def as_sets(groups, n_rows=None):
@@ -430,16 +433,16 @@ Y_WITH_GROUPS = {
 
 @pytest.mark.parametrize("y", Y_WITH_GROUPS.values(), ids=Y_WITH_GROUPS)
 def test_groups_come_from_the_index_of_y(y):
-    assert as_sets(find_groups(y, None, "f")) == {"a": [0, 2], "b": [1]}
-    assert find_groups(y, ["a", "b", "a"], "f") == ["a", "b", "a"]
+    assert as_sets(find_groups(y, None, "f", "y")) == {"a": [0, 2], "b": [1]}
+    assert find_groups(y, ["a", "b", "a"], "f", "y") == ["a", "b", "a"]
 
 
 @pytest.mark.parametrize("y", Y_WITH_GROUPS.values(), ids=Y_WITH_GROUPS)
 def test_groups_that_differ_from_the_index_raise(y):
     with pytest.raises(ValueError, match=r"f was given groups= that differ from"):
-        find_groups(y, ["a", "a", "b"], "f")
+        find_groups(y, ["a", "a", "b"], "f", "y")
     with pytest.raises(ValueError, match=r"f was given groups= that differ from"):
-        find_groups(y, [0, 1, 0], "f")
+        find_groups(y, [0, 1, 0], "f", "y")
 
 
 def test_the_argument_is_used_where_the_index_has_no_groups():
@@ -452,16 +455,16 @@ def test_the_argument_is_used_where_the_index_has_no_groups():
         pl.Series([1, 0]),
     ):
         assert groups_on_index(y) is None
-        assert find_groups(y, ["a", "b"], "f") == ["a", "b"]
+        assert find_groups(y, ["a", "b"], "f", "y") == ["a", "b"]
 
 
 def test_a_conflict_is_seen_between_integers_that_floats_cannot_tell_apart():
     y = with_groups([0, 1], np.array([2**62 + 1, 2**62 + 1]))
     with pytest.raises(ValueError, match="differ"):
-        find_groups(y, np.array([2.0**62, 2.0**62]), "f")
+        find_groups(y, np.array([2.0**62, 2.0**62]), "f", "y")
     with pytest.raises(ValueError, match="differ"):
-        find_groups(y, np.array([2**62, 2**62]), "f")
-    find_groups(y, np.array([2**62 + 1, 2**62 + 1], dtype=np.uint64), "f")
+        find_groups(y, np.array([2**62, 2**62]), "f", "y")
+    find_groups(y, np.array([2**62 + 1, 2**62 + 1], dtype=np.uint64), "f", "y")
 
 
 def test_the_same_groups_in_another_type_are_no_conflict():
@@ -476,38 +479,61 @@ def test_the_same_groups_in_another_type_are_no_conflict():
         (days, days.astype("datetime64[ns]")),
         (days - days[0], list(pd.TimedeltaIndex(days - days[0]))),
     ]:
-        find_groups(with_groups([0, 1], labels), same, "f")
-        find_groups(with_groups([0, 1], same), labels, "f")
+        find_groups(with_groups([0, 1], labels), same, "f", "y")
+        find_groups(with_groups([0, 1], same), labels, "f", "y")
     with pytest.raises(ValueError, match="differ"):
-        find_groups(with_groups([0, 1], days), ["a", "b"], "f")
+        find_groups(with_groups([0, 1], days), ["a", "b"], "f", "y")
     with pytest.raises(ValueError, match="differ"):
-        find_groups(with_groups([0, 1], days), [1, 2], "f")
+        find_groups(with_groups([0, 1], days), [1, 2], "f", "y")
 
 
 def test_missing_and_miscounted_groups_beside_an_index_get_their_own_message():
     y = with_groups([0, 1], [1.0, 2.0])
     with pytest.raises(ValueError, match="groups has 1 missing"):
-        find_groups(y, [1.0, np.nan], "f")
+        find_groups(y, [1.0, np.nan], "f", "y")
     with pytest.raises(ValueError, match="3 entries for 2 rows"):
-        find_groups(y, [1.0, 2.0, 2.0], "f")
+        find_groups(y, [1.0, 2.0, 2.0], "f", "y")
     y = pd.Series([0, 1], index=pd.Index([1.0, np.nan], name="groups"))
     with pytest.raises(ValueError, match="groups has 1 missing"):
-        find_groups(y, [1.0, 2.0], "f")
+        find_groups(y, [1.0, 2.0], "f", "y")
 
 
 @pytest.mark.parametrize("y", [[1, 2, 3, 4, 5], np.arange(5), pd.Series(range(5))])
 def test_missing_groups_raise_instead_of_making_one_list(y):
     with pytest.raises(ValueError, match=r"^ListNetRanker\.fit needs to know") as info:
-        find_groups(y, None, "ListNetRanker.fit")
-    assert str(info.value) == missing_groups_message("ListNetRanker.fit")
+        find_groups(y, None, "ListNetRanker.fit", "y")
+    assert str(info.value) == missing_groups_message("ListNetRanker.fit", "y")
     assert "groups=np.zeros(len(y))" in str(info.value)
     assert "with_groups" in str(info.value)
 
 
 def test_missing_groups_say_whether_routing_is_on():
-    assert "metadata routing is off, so tools" in missing_groups_message("f")
+    assert "metadata routing is off, so tools" in missing_groups_message("f", "y")
     with sklearn.config_context(enable_metadata_routing=True):
-        assert "metadata routing is on, but nothing" in missing_groups_message("f")
+        assert "metadata routing is on, but nothing" in missing_groups_message("f", "y")
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda ranker, X: ranker.predict_rank(X), "X"),
+        (lambda ranker, X: ranker.top_k_proba(X), "X"),
+        (lambda ranker, X: explain_scores(ranker, X), "X"),
+        (lambda ranker, X: rank_within(ranker.predict(X)), "scores"),
+        (lambda ranker, X: from_ranks([1, 2]), "ranks"),
+        (lambda ranker, X: ndcg_score([1, 0], [2, 1]), "y_true"),
+    ],
+)
+def test_missing_groups_name_the_argument_that_may_carry_them(call, name):
+    X = np.arange(6.0).reshape(3, 2)
+    ranker = ListMLERanker().fit(X, [2, 1, 0], [0, 0, 0])
+    with pytest.raises(ValueError, match="needs to know which rows form") as info:
+        call(ranker, X)
+    message = str(info.value)
+    assert f"give a pandas {name} with an index level" in message
+    assert f"groups=np.zeros(len({name}))" in message
+    assert ("with_groups" in message) == (name == "y_true")
+    assert ("outer fit" in message) == (name == "y_true")
 
 
 class Ranked:
@@ -614,7 +640,7 @@ def test_with_groups_carries_labels_of_every_kind_through_slicing(groups, labels
     assert sliced.tolist() == list(range(len(labels)))[::-1]
     expected = rows_of_lists(by_hand(labels[::-1]))
     assert rows_of_lists(as_sets(groups_on_index(sliced))) == expected
-    assert find_groups(y, groups, "f") is groups
+    assert find_groups(y, groups, "f", "y") is groups
 
 
 def test_with_groups_takes_polars_and_lists_and_leaves_its_input_alone():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skrank.linear_model
-from skrank import LinearRanker, ListMLERanker, Lists, RankSVMRanker
+from skrank import LinearRanker, ListMLERanker, Lists, PMOPRanker, RankSVMRanker
 from skrank.datasets import make_ranking
 from skrank.losses import DavidsonLuce, ListMLE, Loss, RankNet, RankSVM
 
@@ -60,6 +60,30 @@ def test_the_generic_ranker_tells_what_the_named_one_of_its_loss_tells(named):
     for name, parts in expected.items():
         for part, same in zip(parts, answers[name], strict=True):
             np.testing.assert_array_equal(same, part, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "methods"),
+    [
+        (ListMLERanker(), ["top_k_proba", "sample_rankings"]),
+        (PMOPRanker(), ["sample_partitions", "expected_level", "pairwise_proba"]),
+    ],
+)
+def test_methods_of_lists_take_groups_from_the_index_of_a_frame(ranker, methods):
+    pd = pytest.importorskip("pandas")
+    X, y, groups = make_ranking(6, n_features=3, n_informative=2, random_state=0)
+    frame = pd.DataFrame(X, index=pd.Index(groups, name="groups"), columns=list("abc"))
+    ranker.fit(frame, y, groups)
+    for name in methods:
+        method = getattr(ranker, name)
+        seed = {} if name == "top_k_proba" else {"random_state": 0}
+        known, given = method(frame, **seed), method(frame, groups, **seed)
+        for one, other in zip(known, given, strict=True):
+            np.testing.assert_array_equal(one, other)
+    if isinstance(ranker, ListMLERanker):
+        best = ranker.top_k_proba(frame, k=1).probability
+        of_lists = pd.Series(best, frame.index).groupby("groups").sum()
+        np.testing.assert_allclose(of_lists, 1.0, rtol=1e-12)
 
 
 def test_what_is_missing_says_which_loss_would_have_it():

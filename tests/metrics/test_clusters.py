@@ -211,9 +211,13 @@ def test_clusters_that_cannot_be_used_are_named():
         with pytest.raises(ValueError, match="all lists into one cluster"):
             call(np.zeros(len(a)))
         with pytest.raises(
-            ValueError, match=r"clusters has 1 missing .* cluster label"
+            ValueError, match=r"clusters has 1 missing .* cluster label.* clusters of"
         ):
             call([None, *users[1:]])
+        with pytest.raises(ValueError, match=r"^clusters must hold one .*, got 'u'\.$"):
+            call("u")
+        with pytest.raises(ValueError, match=r"clusters must be one-d.*clusters\[:, 0"):
+            call(np.zeros((len(a), 2)))
     only = np.where(users == 0, a, np.nan)
     with pytest.raises(ValueError, match="only one cluster has lists with values"):
         bootstrap_interval(np.append(only, 0.5), clusters=[*users, 0])

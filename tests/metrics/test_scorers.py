@@ -60,7 +60,7 @@ class ListCenteredRidge(RegressorMixin, BaseEstimator):
         self.alpha = alpha
 
     def fit(self, X, y, groups=None):
-        find_groups(y, groups, "fit")
+        find_groups(y, groups, "fit", "y")
         self.ridge_ = Ridge(alpha=self.alpha).fit(X, np.asarray(y))
         return self
 

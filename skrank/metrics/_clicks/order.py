@@ -149,7 +149,7 @@ def best_order(
     """
     check_cutoff(k)
     y = finite_column(y_true, "y_true")
-    grouping = group_rows(find_groups(y_true, groups, "best_order"), len(y))
+    grouping = group_rows(find_groups(y_true, groups, "best_order", "y_true"), len(y))
     lists = grouping.lists
     rows = click_rows(
         grouping.gather(y), lists, model, kind, cutoff_of(k, grouping),
