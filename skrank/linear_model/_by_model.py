@@ -58,6 +58,9 @@ def _of_fit(function: Callable[..., R]) -> Callable[..., R]:
 
     @wraps(function)
     def method(ranker: Any, *args: Any, **kwargs: Any) -> R:
-        return function(ranker._as_fitted(), *args, **kwargs)
+        # Of a class the method may be called with anything; function refuses that.
+        if hasattr(ranker, "_as_fitted"):
+            ranker = ranker._as_fitted()
+        return function(ranker, *args, **kwargs)
 
     return method
