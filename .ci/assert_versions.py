@@ -9,9 +9,9 @@ for line in Path(sys.argv[1]).read_text().splitlines():
     if "==" not in line:
         continue
     name, pinned = line.strip().split("==")
-    found = version(name)
-    print(f"{name} {found}")
-    if found != pinned:
-        wrong.append(f"{name} is {found}, not {pinned}")
+    installed = version(name)
+    print(f"{name} {installed}")
+    if installed != pinned:
+        wrong.append(f"{name} is {installed}, not {pinned}")
 if wrong:
     sys.exit("; ".join(wrong))

@@ -50,14 +50,14 @@ def rows(repeats=11):
     Then float32 features, whose kernel's share comes on top of 0.8, and the marginal
     kernel as a multiple of Efron's.
     """
-    found = ratios(MEASURED, repeats)
-    share = {name: ratio for name, ratio, _ in found}
+    measured = ratios(MEASURED, repeats)
+    share = {name: ratio for name, ratio, _ in measured}
     efron = share[f"{ListMLE('efron')} kernel"]
     marginal = share[f"{ListMLE('marginal')} kernel"]
     single = ratios([(ListMLE("efron"), None, 0.8 + efron)], repeats, "float32")
-    found.append(single[1])
-    found.append(("marginal kernel over Efron's", marginal / efron, 30.0))
-    return found + threads(repeats) + row_weights(MEASURED_BY_ROWS, 2 * repeats)
+    measured.append(single[1])
+    measured.append(("marginal kernel over Efron's", marginal / efron, 30.0))
+    return measured + threads(repeats) + row_weights(MEASURED_BY_ROWS, 2 * repeats)
 
 
 def threads(repeats):
@@ -70,7 +70,7 @@ def threads(repeats):
     X = rng.standard_normal((lists.n_rows, N_FEATURES))
     y = rng.choice(len(SHARES), size=lists.n_rows, p=SHARES).astype(float)
     w = 0.05 * rng.standard_normal(N_FEATURES)
-    found = []
+    measured = []
     for loss in (ListMLE("efron"), ListNet(), RankNet()):
         one, two = (
             LinearObjective(FitData(X, y, lists), loss, alpha=0.1, n_jobs=n)
@@ -78,8 +78,8 @@ def threads(repeats):
         )
         with threadpool_limits(1), two.running():
             times = median_times([partial(one, w), partial(two, w)], 2 * repeats)
-        found.append((f"{loss} two threads", times[1] / times[0], 1 / 1.6))
-    return found
+        measured.append((f"{loss} two threads", times[1] / times[0], 1 / 1.6))
+    return measured
 
 
 if __name__ == "__main__":

@@ -130,9 +130,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gb", type=float, default=DEFAULT_GB)
     parser.add_argument("--folder", help="where to make the file")
-    given = parser.parse_args()
-    counts = measured(given.gb, given.folder)
-    for name, value, target in as_rows(given.gb, counts):
+    arguments = parser.parse_args()
+    counts = measured(arguments.gb, arguments.folder)
+    for name, value, target in as_rows(arguments.gb, counts):
         print(f"{name:65} {value:5.2f} (target {target})")
     n_rows, peak, n_calls, _, seconds, cpu = counts
     print(

@@ -36,7 +36,7 @@ print(peak() - before)
 
 def rows():
     """Return (name, share of the allowance, target) of each ranker and kind of X."""
-    found = []
+    measured = []
     for name in ("ListMLERanker", "RankNetRanker", "ListNetRanker"):
         for kind in ("float64", "float32"):
             run = subprocess.run(
@@ -47,8 +47,8 @@ def rows():
                 cwd="/",
             )
             share = int(run.stdout) / (64e6 + 80 * N_ROWS)
-            found.append((f"memory of a fit, {name}, {kind}", share, 1.0))
-    return found
+            measured.append((f"memory of a fit, {name}, {kind}", share, 1.0))
+    return measured
 
 
 if __name__ == "__main__":

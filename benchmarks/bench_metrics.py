@@ -82,8 +82,8 @@ def rows(n_lists=10_000):
     cases = []
 
     def add(metric, target=None, what="", columns=(y, scores, groups), **options):
-        given = ", ".join(f"{name}={value}" for name, value in options.items())
-        name = f"{metric.__name__}({given}){what}"
+        shown_options = ", ".join(f"{name}={value}" for name, value in options.items())
+        name = f"{metric.__name__}({shown_options}){what}"
         cases.append((name, target, lambda: metric(*columns, **options)))
 
     for metric, options in [
@@ -200,7 +200,7 @@ OURS = {
 def peer_rows(n_lists=500):
     """Return (package, metric, ratio to skrank with building inputs, and without)."""
     columns = draw(n_lists)
-    found = []
+    measured = []
     for peer in (scikit_learn, pytrec_eval, ranx, ir_measures):
         try:
             for package, name, build, run in peer(columns):
@@ -208,7 +208,7 @@ def peer_rows(n_lists=500):
                 made = build()
                 alone = fastest(lambda run=run, made=made: run(made), 3)
                 built = fastest(build, 3)
-                found.append((package, name, (alone + built) / ours, alone / ours))
+                measured.append((package, name, (alone + built) / ours, alone / ours))
         except ModuleNotFoundError as error:
             print(f"{error.name} is not installed")
     qrels, run = as_run(*columns)
@@ -220,8 +220,8 @@ def peer_rows(n_lists=500):
         return made.score(average_precision_score, convention="trec_eval")
 
     alone = fastest(trec, 3)
-    found.append(("skrank from_run", "AP", (alone + built) / ours, alone / ours))
-    return found
+    measured.append(("skrank from_run", "AP", (alone + built) / ours, alone / ours))
+    return measured
 
 
 def main():

@@ -42,18 +42,18 @@ def seconds(loss, n_rows, spread, repeats):
     # Labels below 60, so that gains of 2^label are numbers.
     y = rng.permutation(n_rows) * (60.0 / n_rows)
     prepared, extra = loss.prepare(y, lists), np.zeros(1)
-    given = () if isinstance(loss, RankNet) else (extra,)
+    extra_arguments = () if isinstance(loss, RankNet) else (extra,)
     times = []
     for _ in range(repeats + 1):
         start = time.process_time()
-        loss.value_and_gradient(scores, prepared, lists, *given)
+        loss.value_and_gradient(scores, prepared, lists, *extra_arguments)
         times.append(time.process_time() - start)
     return float(np.median(times[1:]))
 
 
 def long_lists():
     """Return (name, ratio or seconds, target) of lists of very many pairs."""
-    found = []
+    measured = []
     for loss, spread in LONG_LISTS:
         sizes = [5000, 10_000, 20_000, 100_000]
         times = [seconds(loss, n, spread, 3 if n > 5000 else 7) for n in sizes]
@@ -61,16 +61,16 @@ def long_lists():
         name = f"{loss}, scores of deviation {spread:g}"
         ratio = times[0] / (pairs * NANOSECONDS_A_PAIR * 1e-9)
         growth = max(times[i + 1] / times[i] for i in range(2))
-        found.append((f"{name}: 5,000 rows over 1.4 ns a pair", ratio, 0.2))
-        found.append((f"{name}: 100,000 rows, seconds", times[-1], 0.5))
-        found.append((f"{name}: growth, twice the rows", growth, 2.4))
-    return found
+        measured.append((f"{name}: 5,000 rows over 1.4 ns a pair", ratio, 0.2))
+        measured.append((f"{name}: 100,000 rows, seconds", times[-1], 0.5))
+        measured.append((f"{name}: growth, twice the rows", growth, 2.4))
+    return measured
 
 
 def rows(repeats=11):
     """Return (name, ratio, target or None) of each measurement."""
-    found = ratios(MEASURED, repeats) + long_lists()
-    return found + row_weights(MEASURED_BY_ROWS, 2 * repeats)
+    measured = ratios(MEASURED, repeats) + long_lists()
+    return measured + row_weights(MEASURED_BY_ROWS, 2 * repeats)
 
 
 if __name__ == "__main__":

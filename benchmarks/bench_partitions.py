@@ -34,16 +34,16 @@ def against_sorting(repeats=11):
     functions, names, targets = [lambda: np.lexsort((-y, of_list))], [], []
     for loss, target in [(PMOP("geometric"), 5.0), (DavidsonLuce(), None)]:
         extra = loss.extra_parameters(y, lists)
-        given = (extra,) if len(extra) else ()
+        extra_arguments = (extra,) if len(extra) else ()
         prepared = loss.prepare(y, lists)
         functions.append(
-            partial(loss.value_and_gradient, scores, prepared, lists, *given)
+            partial(loss.value_and_gradient, scores, prepared, lists, *extra_arguments)
         )
         names.append(f"{loss} kernel / lexsort")
         targets.append(target)
     yardstick, *times = median_times(functions, repeats)
-    found = [float(taken / yardstick) for taken in times]
-    return list(zip(names, found, targets, strict=True))
+    measured = [float(taken / yardstick) for taken in times]
+    return list(zip(names, measured, targets, strict=True))
 
 
 def rows(repeats=11):

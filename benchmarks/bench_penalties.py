@@ -60,7 +60,7 @@ def solved(ranker, data):
     base = objective_of(ranker, data)
     p = base.n_features
     steepest = np.max(np.abs(base(base.start)[1][:p]))
-    found = []
+    costs = []
     for ratio, share, box in product(RATIOS, SHARES, ["free", "positive", "box"]):
         objective = base.with_penalty(share * steepest / ratio, {})
         objective.l1_ratio, objective.bounds = ratio, bounds_of(box, p)
@@ -73,31 +73,31 @@ def solved(ranker, data):
         residual = np.max(np.abs(least)) / steepest
         if solution.problem is not None:
             residual = np.inf
-        found.append((solution.n_evaluations, solution.n_whitenings, residual))
-    return np.max(found, axis=0)
+        costs.append((solution.n_evaluations, solution.n_whitenings, residual))
+    return np.max(costs, axis=0)
 
 
 def counts():
     """Return rows: the most of all penalties and bounds, for each data set."""
-    found = []
+    measured = []
     for name, _, data in data_sets():
         n_grams, residuals = [], []
         for ranker in RANKERS:
             n_evaluations, grams, residual = solved(ranker, data)
-            found.append(
+            measured.append(
                 (f"{name}, {ranker}, evaluations", n_evaluations, MOST_EVALUATIONS)
             )
             n_grams.append(grams)
             residuals.append(residual)
         n_evaluations, grams, residual = solved(PMOPRanker(), data)
-        found.append((f"{name}, PMOPRanker(), not convex", n_evaluations, None))
+        measured.append((f"{name}, PMOPRanker(), not convex", n_evaluations, None))
         n_grams.append(grams)
         residuals.append(residual)
-        found.append((f"{name}, Gram matrices, at most", max(n_grams), MOST_GRAMS))
-        found.append(
+        measured.append((f"{name}, Gram matrices, at most", max(n_grams), MOST_GRAMS))
+        measured.append(
             (f"{name}, least subgradient over tol, at most", max(residuals) / TOL, 1.0)
         )
-    return found
+    return measured
 
 
 def cpu(ranker, data):
@@ -146,9 +146,9 @@ def wide():
     noise = sparse.random_array(
         (n_rows, n_columns - 50), density=5e-4, random_state=rng, format="csr"
     )
-    told = sparse.random_array((n_rows, 50), density=0.2, random_state=rng)
-    X = sparse.csr_array(sparse.hstack([noise, told]))
-    score = told @ np.where(np.arange(50) % 2 == 0, 3.0, -3.0)
+    informative = sparse.random_array((n_rows, 50), density=0.2, random_state=rng)
+    X = sparse.csr_array(sparse.hstack([noise, informative]))
+    score = informative @ np.where(np.arange(50) % 2 == 0, 3.0, -3.0)
     y = np.digitize(score + rng.gumbel(size=n_rows), [-2.0, 0.0, 2.0, 4.0])
     data = X, y, np.arange(n_rows) // 20
     lasso = RankNetRanker(alpha=0.003, l1_ratio=1.0, normalize="terms")

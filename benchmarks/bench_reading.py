@@ -36,7 +36,7 @@ def seconds(read, text, repeats):
 
 def rows():
     """Return (name, time over scikit-learn's, at most so much) of each measurement."""
-    found = []
+    measured = []
     for digits in (3, 6, None):
         text = letor_text(10_000, 136, digits)
         size = len(text) / 1e6
@@ -52,8 +52,8 @@ def rows():
                 f"{'all' if digits is None else digits} digits: "
                 f"{size / ours:.0f} MB/s, scikit-learn {size / theirs:.0f} MB/s"
             )
-            found.append((name, ours / theirs, 1 / 5))
-    return found
+            measured.append((name, ours / theirs, 1 / 5))
+    return measured
 
 
 if __name__ == "__main__":

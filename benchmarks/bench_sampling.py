@@ -97,15 +97,15 @@ def rows(repeats=7):
     counts.append(1)
     targets.append(None)
     times = best_times(functions, repeats) / counts * 1e9
-    found = [
+    measured = [
         (f"{name}, {taken:.1f} ns", float(taken / times[0]), target)
         for name, taken, target in zip(names, times, [None, *targets], strict=True)
     ]
     taken = dict(zip(names, times, strict=True))
     for rule in ("gibbs", "metropolis"):
         short, *_, long = (taken[f"{rule}, a move, lists of {n}"] for n in LENGTHS)
-        found.append((f"{rule}, longest lists over shortest", long / short, GROWTH))
-    return found
+        measured.append((f"{rule}, longest lists over shortest", long / short, GROWTH))
+    return measured
 
 
 if __name__ == "__main__":

@@ -60,13 +60,13 @@ def form_all(X, y):
     """Return all correlations, forming the products one row of pairs at a time."""
     Z = X - X.mean(axis=0)
     y = y - y.mean()
-    found = []
+    correlations = []
     for a in range(X.shape[1]):
         block = Z[:, a:] * Z[:, a, None]
         block -= block.mean(axis=0)
         norm = np.sqrt(np.einsum("ij,ij->j", block, block) * (y @ y))
-        found.append(y @ block / norm)
-    return np.concatenate(found)
+        correlations.append(y @ block / norm)
+    return np.concatenate(correlations)
 
 
 def median_ratio(function, yardstick, repeats=3):
@@ -97,15 +97,15 @@ def peak(n_rows, n_features):
 def rows():
     """Return (name, time over three products, at most) of fits to dense features."""
     X, y = drawn(N_ROWS, N_FEATURES)
-    found = []
+    measured = []
     for center in (True, False):
         products = SecondOrderFeatures(center=center)
         seconds, ratio = median_ratio(
             lambda p=products: p.fit(X, y), lambda: three_products(X)
         )
         name = f"SecondOrderFeatures(center={center}), 100,000 x 300: {seconds:.2f} s"
-        found.append((name, ratio, 2.0))
-    return found
+        measured.append((name, ratio, 2.0))
+    return measured
 
 
 def main():

@@ -107,7 +107,7 @@ def counts():
     The most evaluations, the passes that Gram matrices take beside them, how far the
     objective ends above Newton's least value, and above that of the solver before.
     """
-    found, before = [], values_before()
+    measured, before = [], values_before()
     for name, most, data in data_sets():
         for ranker, more in RANKERS:
             numbers, passes, above, over = [], [], [], []
@@ -123,11 +123,11 @@ def counts():
                 if solution.problem is not None:
                     numbers.append(np.inf)
             target = more.get(name, most)
-            found.append((f"{title}, evaluations", max(numbers), target))
-            found.append((f"{title}, Gram matrices in passes", max(passes), None))
-            found.append((f"{title}, 1e-9 above Newton", max(above) / 1e-9, 1.0))
-            found.append((f"{title}, 1e-9 above before", max(over) / 1e-9, 1.0))
-    return found
+            measured.append((f"{title}, evaluations", max(numbers), target))
+            measured.append((f"{title}, Gram matrices in passes", max(passes), None))
+            measured.append((f"{title}, 1e-9 above Newton", max(above) / 1e-9, 1.0))
+            measured.append((f"{title}, 1e-9 above before", max(over) / 1e-9, 1.0))
+    return measured
 
 
 def small_fits():
@@ -237,7 +237,7 @@ def paths():
         return evaluate(self, parameters)
 
     LinearObjective.__call__ = counted
-    found = []
+    measured = []
     try:
         for ranker in (ListMLERanker(), RankNetRanker()):
             calls.clear()
@@ -254,11 +254,11 @@ def paths():
             ).fit(X, with_groups(y, groups))
             grid = time.process_time() - start
             name = f"RankerCV({ranker})"
-            found.append((f"{name}, evaluations", n_calls, 500))
-            found.append((f"{name}, time over GridSearchCV's", taken / grid, None))
+            measured.append((f"{name}, evaluations", n_calls, 500))
+            measured.append((f"{name}, time over GridSearchCV's", taken / grid, None))
     finally:
         LinearObjective.__call__ = evaluate
-    return found
+    return measured
 
 
 def rows():

@@ -52,9 +52,9 @@ def table_of(variants, sets, reference, progress):
         for fold in folds:
             for variant in variants:
                 begun = time.process_time()
-                found = variant.values(fold)
+                of_lists = variant.values(fold)
                 progress(variant, time.process_time() - begun)
-                values.setdefault(variant.label, []).append((name, found))
+                values.setdefault(variant.label, []).append((name, of_lists))
     rng = np.random.default_rng(0)
     header = ["variant", *sets, "mean", "90 % interval", "p of the worst set"]
     rows = [header, ["---"] * len(header)]

@@ -94,7 +94,7 @@ def values_of(folds):
     The latter by method, members, and "equal" or "auto". The scores are those of a
     FusionRanker of these members, which change nothing for each other.
     """
-    found: dict = {}
+    values: dict = {}
     for (X, y, groups), (X_test, y_test, groups_test) in folds:
         left_out, lists = left_out_columns(X, y, groups), group_rows(groups)
         columns = columns_of((X, y, groups), X_test, groups_test)
@@ -106,8 +106,8 @@ def values_of(folds):
                 scores[method, name, "equal"] = part.sum(axis=1)
                 scores[method, name, "auto"] = part @ weights
         for key, fused in scores.items():
-            found.setdefault(key, []).append(ndcg_of(y_test, fused, groups_test))
-    return {key: np.concatenate(parts) for key, parts in found.items()}
+            values.setdefault(key, []).append(ndcg_of(y_test, fused, groups_test))
+    return {key: np.concatenate(parts) for key, parts in values.items()}
 
 
 def best_of(values, name):
@@ -165,7 +165,7 @@ def p_values(values):
     ], len(gaps)
 
 
-def page(found):
+def page(results):
     """Return the lines of the page."""
     lines = [
         "# Fused rankings beside their best member",
@@ -179,19 +179,19 @@ def page(found):
     head = ["set", "lists", "members", "best", "NDCG@10", "worst member"]
     head += ["equal weights", 'weights="auto"']
     lines += [row_of(head), row_of(["---"] * len(head))]
-    for data, values in found.items():
+    for data, values in results.items():
         lines += rows_of_set(data, values)
     head = [f"{m}, {w}" for m in METHODS for w in ("equal", "auto")]
     lines += ["", "All four members, by method:", ""]
     lines += [row_of(["set", *head]), row_of(["---"] * (len(head) + 1))]
-    lines += [row_of_methods(data, values) for data, values in found.items()]
+    lines += [row_of_methods(data, values) for data, values in results.items()]
     below, n = [], 0
-    for values in found.values():
+    for values in results.values():
         p, count = p_values(values)
         below, n = below + p, n + count
     means = [
         1e3 * np.mean(values["scores", name, "auto"] - values[best_of(values, name)])
-        for values in found.values()
+        for values in results.values()
         for name in FUSED
     ]
     return [
@@ -213,12 +213,12 @@ def main():
     )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    found = {}
+    results = {}
     with config_context(enable_metadata_routing=True):
         for data, folds in sets():
-            found[data] = values_of(folds)
+            results[data] = values_of(folds)
             print(data, flush=True)
-    arguments.output.write_text("\n".join([*page(found), ""]), encoding="utf-8")
+    arguments.output.write_text("\n".join([*page(results), ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

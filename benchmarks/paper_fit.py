@@ -63,12 +63,15 @@ class PaperFit(RegressorMixin, BaseEstimator):
         n_features = X.shape[1]
 
         def objective(parameters):
-            coef, given = parameters[:n_features], parameters[n_features:]
+            coef, extra_values = parameters[:n_features], parameters[n_features:]
             parts = loss.value_and_gradient(
-                X @ coef, prepared, lists, *([given] if len(given) else [])
+                X @ coef,
+                prepared,
+                lists,
+                *([extra_values] if len(extra_values) else []),
             )
             gradient = X.T @ (parts[1] * lists.expand(share))
-            if len(given):
+            if len(extra_values):
                 gradient = np.append(gradient, share @ parts[2])
             gradient[:n_features] += settings["alpha"] * lists.n_lists * coef
             penalty = 0.5 * settings["alpha"] * lists.n_lists * (coef @ coef)

@@ -192,22 +192,22 @@ PEERS = [
 def main():
     """Print a row for each peer."""
     train, (X, y, groups) = data()
-    there = [
+    installed = [
         peer
         for peer in PEERS
         if peer[1] is None or importlib.util.find_spec(peer[1]) is not None
     ]
-    times = {name: [] for name, *_ in there}
+    times = {name: [] for name, *_ in installed}
     fitted, memory = {}, {}
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for turn in range(REPEATS + 1):  # the first loads and compiles
-            for name, _, fit, _ in there:
+            for name, _, fit, _ in installed:
                 start = time.process_time()
                 fitted[name] = fit(*train)
                 if turn:
                     times[name].append(time.process_time() - start)
-        for name, _, fit, _ in there:
+        for name, _, fit, _ in installed:
             tracemalloc.start()
             fit(*train)
             memory[name] = tracemalloc.get_traced_memory()[1]
@@ -216,7 +216,7 @@ def main():
     best = ranknet_value(RankNetRanker(alpha=ALPHA).fit(*train).coef_, *train)
     print("| peer | CPU seconds | times skrank | gap | MB | NDCG@10 |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for name, _, _, objective in there:
+    for name, _, _, objective in installed:
         model, seconds = fitted[name], np.median(times[name])
         scores = model(X) if callable(model) else X @ model
         gap = "" if objective != "RankNet" else ranknet_value(model, *train) - best

@@ -51,13 +51,13 @@ def differences_of(folds, variants):
 
     The folds are let go one after the other, since each keeps its tables.
     """
-    found: dict[str, list] = {variant.label: [] for variant in variants}
+    differences: dict[str, list] = {variant.label: [] for variant in variants}
     for train, test in folds:
         fold, keys = Fold(train, test), np.unique(test[2])
         reference = REFERENCE.values(fold)
         for variant in variants:
-            found[variant.label].append((keys, variant.values(fold) - reference))
-    return found
+            differences[variant.label].append((keys, variant.values(fold) - reference))
+    return differences
 
 
 def by_list(parts):

@@ -116,11 +116,11 @@ def values_of_lists(estimator, folds, metrics, at_limit=None):
     for (X, y, groups), (X_test, y_test, groups_test) in folds:
         scaler = StandardScaler().fit(X)
         model = clone(estimator)
-        given = {} if isinstance(model, Ridge) else {"groups": groups}
+        routed = {} if isinstance(model, Ridge) else {"groups": groups}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*constant inside every list")
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(scaler.transform(X), y, **given)
+            model.fit(scaler.transform(X), y, **routed)
         if at_limit is not None:
             at_limit.append(model.n_iter_ >= model.max_iter)
         scores = model.predict(scaler.transform(X_test))
@@ -224,12 +224,17 @@ def partitions():
         head = [*metrics, *(f"NDCG@10 less {other}" for other in by_listmle)]
         print(f"\n## {name}\n\n| ranker |", " | ".join(head), "|")
         print("| --- |", " | ".join("---" for _ in head), "|")
-        seen = {}
+        values_of_ranker = {}
         for label, ranker in rankers.items():
-            seen[label] = values_of_lists(ranker, folds, metrics)
-            cells = [f"{seen[label][metric].mean():.4f}" for metric in metrics]
+            values_of_ranker[label] = values_of_lists(ranker, folds, metrics)
+            cells = [
+                f"{values_of_ranker[label][metric].mean():.4f}" for metric in metrics
+            ]
             for other in by_listmle if not label.startswith("ListMLE") else ():
-                less = seen[label]["NDCG@10"] - seen[other]["NDCG@10"]
+                less = (
+                    values_of_ranker[label]["NDCG@10"]
+                    - values_of_ranker[other]["NDCG@10"]
+                )
                 error = less.std(ddof=1) / np.sqrt(len(less))
                 cells.append(f"{less.mean():+.4f} ± {error:.4f}")
             cells += [""] * (len(head) - len(cells))

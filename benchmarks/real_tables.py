@@ -51,15 +51,15 @@ def found_by_command(arguments):
     return json.loads(done.stdout)
 
 
-def by_mean(found, metric="ndcg@10"):
+def by_mean(results, metric="ndcg@10"):
     """Return names of rankers, best first."""
-    rows = found["metrics"][metric]
+    rows = results["metrics"][metric]
     return sorted(rows, key=lambda name: -rows[name]["interval"]["mean"])
 
 
-def difference_of(found, name, low_high="[{:+.0f}, {:+.0f}]"):
+def difference_of(results, name, low_high="[{:+.0f}, {:+.0f}]"):
     """Return the paired difference of NDCG@10 from the reference, in thousandths."""
-    one = found["metrics"]["ndcg@10"].get(name)
+    one = results["metrics"]["ndcg@10"].get(name)
     if one is None:
         return "-"
     if one["difference"] is None:
@@ -69,32 +69,32 @@ def difference_of(found, name, low_high="[{:+.0f}, {:+.0f}]"):
     return f"{1e3 * gap['difference']:+.1f} {bounds}"
 
 
-def page(name, arguments, found):
+def page(name, arguments, results):
     """Return the page of one set."""
     lines = [
         f"# {name}",
         "",
         f"`skrank {' '.join(arguments)}`",
         "",
-        *(f"- {head}: {text}" for head, text in found["data"].items()),
+        *(f"- {head}: {text}" for head, text in results["data"].items()),
         "",
-        f"Differences of NDCG@10 in thousandths from {found['reference']}, list by "
+        f"Differences of NDCG@10 in thousandths from {results['reference']}, list by "
         "list, with 95 % bootstrap intervals; p by a randomization test and Holm's "
         "method. Seconds of fitting on two shared cores, all folds together.",
         "",
         f"| ranker | {' | '.join(METRICS.values())} | difference | p | fit (s) |",
         "| --- |" + " --- |" * (len(METRICS) + 3),
     ]
-    for ranker in by_mean(found):
-        means = [found["metrics"][m][ranker]["interval"]["mean"] for m in METRICS]
+    for ranker in by_mean(results):
+        means = [results["metrics"][m][ranker]["interval"]["mean"] for m in METRICS]
         cells = [f"{mean:.4f}" for mean in means]
-        gap = found["metrics"]["ndcg@10"][ranker]["difference"]
+        gap = results["metrics"]["ndcg@10"][ranker]["difference"]
         p = "" if gap is None else f"{gap['p_holm']:.4f}"
-        seconds = sum(found["fits"][ranker]["seconds"])
-        cells += [difference_of(found, ranker), p, f"{seconds:.2f}"]
+        seconds = sum(results["fits"][ranker]["seconds"])
+        cells += [difference_of(results, ranker), p, f"{seconds:.2f}"]
         lines.append(f"| `{ranker}` | {' | '.join(cells)} |")
     notes: dict[str, list[str]] = {}
-    for ranker, fit in found["fits"].items():
+    for ranker, fit in results["fits"].items():
         for text in [*fit["warnings"], *filter(None, [fit["problem"]])]:
             notes.setdefault(text, []).append(f"`{ranker}`")
     lines += ["", *(f"- {text} ({', '.join(of)})" for text, of in notes.items())]
@@ -106,7 +106,7 @@ def summary(sets):
     names = list(dict.fromkeys(row for one in sets.values() for row in by_mean(one)))
 
     def mean(ranker):
-        rows = [found["metrics"]["ndcg@10"].get(ranker) for found in sets.values()]
+        rows = [results["metrics"]["ndcg@10"].get(ranker) for results in sets.values()]
         gaps = [row["difference"] for row in rows if row]
         known = [gap["difference"] if gap else 0.0 for gap in gaps]
         return sum(known) / len(known), len(known) == len(sets)
@@ -117,15 +117,15 @@ def summary(sets):
         "| --- |" + " --- |" * (len(sets) + 1),
     ]
     for name in names:
-        cells = [difference_of(found, name) for found in sets.values()]
+        cells = [difference_of(results, name) for results in sets.values()]
         gap, complete = mean(name)
         cells.append(f"{1e3 * gap:+.1f}" if complete else "-")
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     references = {
-        name: found["metrics"]["ndcg@10"][found["reference"]]["interval"]["mean"]
-        for name, found in sets.items()
+        name: results["metrics"]["ndcg@10"][results["reference"]]["interval"]["mean"]
+        for name, results in sets.items()
     }
-    (reference,) = {found["reference"] for found in sets.values()}
+    (reference,) = {results["reference"] for results in sets.values()}
     return "\n".join(
         [
             "# All rankers on real lists",
@@ -140,7 +140,7 @@ def summary(sets):
             + " | ".join(f"{mean:.4f}" for mean in references.values())
             + " |",
             "| lists | "
-            + " | ".join(str(found["n_lists"]) for found in sets.values())
+            + " | ".join(str(results["n_lists"]) for results in sets.values())
             + " |",
             "",
             *lines,
@@ -164,9 +164,9 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
     for name in chosen.sets:
         arguments = arguments_of(name, chosen.budget)
-        found = found_by_command(arguments)
-        file_of(FOUND, name, "json").write_text(json.dumps(found, indent=1) + "\n")
-        file_of(RESULTS, name, "md").write_text(page(name, arguments, found))
+        results = found_by_command(arguments)
+        file_of(FOUND, name, "json").write_text(json.dumps(results, indent=1) + "\n")
+        file_of(RESULTS, name, "md").write_text(page(name, arguments, results))
     sets = {
         name: json.loads(file_of(FOUND, name, "json").read_text())
         for name in RUNS

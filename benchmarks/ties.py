@@ -66,17 +66,17 @@ def recovery(size: int = 8) -> None:
             length = np.linalg.norm(w) / np.linalg.norm(COEF)
             test = X[~train], y[~train], groups[~train]
             pairs = pairwise_accuracy_score(test[1], ranker.predict(test[0]), test[2])
-            told = ""
+            cell = ""
             if hasattr(ranker, "partition_proba"):
                 values[name] = ranker.log_likelihood(*test, average=None)
-                told = f"{values[name].mean():.4f}"
+                cell = f"{values[name].mean():.4f}"
                 if len(values) > 1:
                     gap = values[name] - values["arithmetic"]
                     error = gap.std(ddof=1) / np.sqrt(len(gap))
-                    told += f" ({gap.mean():+.4f} +- {error:.4f})"
+                    cell += f" ({gap.mean():+.4f} +- {error:.4f})"
             print(
                 f"| {truth} | {name} | {cosine:.4f} | {length:.2f} | {pairs:.4f} "
-                f"| {told} |"
+                f"| {cell} |"
             )
 
 
@@ -111,10 +111,10 @@ def optima(n_problems: int = 100) -> None:
                 X = scale * rng.standard_normal((6 * n_lists, 2))
                 y = rng.integers(0, 2, size=len(X))
                 groups = np.repeat(np.arange(n_lists), 6)
-                with warnings.catch_warnings(record=True) as told:
+                with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
                     ranker = PMOPRanker(alpha=alpha).fit(X, y, groups)
-                    warned += any("several optima" in str(w.message) for w in told)
+                    warned += any("several optima" in str(w.message) for w in caught)
                     other = LinearRanker(PMOP(), alpha=alpha, warm_start=True)
                     best = np.inf
                     for _ in range(10):
@@ -147,8 +147,8 @@ def real_optima() -> None:
             rng = np.random.default_rng(seed)
             other.coef_, other.extra_ = 0.3 * rng.standard_normal(X.shape[1]), []
             ends.append(other.fit(X, y, groups).objective_)
-        told = ", ".join(f"{end:.3f}" for end in sorted(ends))
-        print(f"| {alpha:g} | {zero:.3f} | {kept:.3f} | {told} |")
+        text = ", ".join(f"{end:.3f}" for end in sorted(ends))
+        print(f"| {alpha:g} | {zero:.3f} | {kept:.3f} | {text} |")
 
 
 if __name__ == "__main__":

@@ -138,18 +138,20 @@ class Fold:
     def one(self, kind):
         """Return training and validation features of one kind."""
         if kind not in self.kept:
-            scaler, given = clone(TABLES[kind]), [{}, {}]
+            scaler, routed = clone(TABLES[kind]), [{}, {}]
             if get_routing_for_object(scaler).consumes("transform", ["groups"]):
-                given = [{"groups": part[2]} for part in (self.train, self.test)]
+                routed = [{"groups": part[2]} for part in (self.train, self.test)]
             with (
                 warnings.catch_warnings(),
                 config_context(enable_metadata_routing=True),
             ):
                 warnings.simplefilter("ignore")
-                scaler.fit(*self.train[:2], **given[0])
+                scaler.fit(*self.train[:2], **routed[0])
                 self.kept[kind] = tuple(
                     scaler.transform(part[0], **groups)
-                    for part, groups in zip((self.train, self.test), given, strict=True)
+                    for part, groups in zip(
+                        (self.train, self.test), routed, strict=True
+                    )
                 )
         return self.kept[kind]
 

@@ -31,10 +31,14 @@ def evaluations(X, y, length, loss, w):
     lists = Lists(np.full(len(y) // length, length))
     objective = LinearObjective(FitData(X, y, lists), loss, alpha=0.1)
     prepared, extra = loss.prepare(y, lists), objective.extra_start
-    given = (extra,) if len(extra) else ()
+    extra_arguments = (extra,) if len(extra) else ()
     scores = X @ w.astype(X.dtype)
     kernel = partial(
-        loss.value_and_gradient, scores.astype(np.float64), prepared, lists, *given
+        loss.value_and_gradient,
+        scores.astype(np.float64),
+        prepared,
+        lists,
+        *extra_arguments,
     )
     return kernel, partial(objective, np.append(w, extra))
 
@@ -68,21 +72,23 @@ def ratios(measured, repeats, dtype="float64"):
             functions += evaluations(features, y, length, loss, w)
     with threadpool_limits(1):
         yardstick, *times = median_times(functions, repeats).tolist()
-    found = []
+    measured_rows = []
     left = iter(times)
     for loss, kernel_target, target, *growth in measured:
         kernel, objective = next(left), next(left)
-        found.append((f"{loss} kernel", kernel / yardstick, kernel_target))
-        found.append((f"{loss} objective, {dtype}", objective / yardstick, target))
+        measured_rows.append((f"{loss} kernel", kernel / yardstick, kernel_target))
+        measured_rows.append(
+            (f"{loss} objective, {dtype}", objective / yardstick, target)
+        )
         if growth:
             kernels, objectives = np.reshape([next(left) for _ in 2 * GROWN], (-1, 2)).T
             twice, four_times, _ = objectives
             worst = max(twice / objective, four_times / twice)
-            found.append((f"{loss} growth", worst, growth[0]))
-            found.append(
+            measured_rows.append((f"{loss} growth", worst, growth[0]))
+            measured_rows.append(
                 (f"{loss} growth, kernel", kernels[-1] / kernels[-2], growth[-1])
             )
-    return found
+    return measured_rows
 
 
 def row_weights(losses, repeats, lengths=(20, LENGTH)):
@@ -96,7 +102,7 @@ def row_weights(losses, repeats, lengths=(20, LENGTH)):
     y = rng.choice(len(SHARES), size=len(X), p=SHARES).astype(float)
     w = 0.05 * rng.standard_normal(N_FEATURES)
     rows = rng.uniform(0.2, 2.0, len(X))
-    found = []
+    measured = []
     for loss in losses:
         for length in lengths:
             lists = Lists(np.full(len(X) // length, length))
@@ -116,9 +122,9 @@ def row_weights(losses, repeats, lengths=(20, LENGTH)):
             with threadpool_limits(1):
                 times = median_times(functions, repeats, time.process_time)
             name = f"{loss} weights of rows, lists of {length}"
-            found.append((f"{name}: objective", times[2] / times[0], 1.05))
-            found.append((f"{name}: kernel", times[3] / times[1], None))
-    return found
+            measured.append((f"{name}: objective", times[2] / times[0], 1.05))
+            measured.append((f"{name}: kernel", times[3] / times[1], None))
+    return measured
 
 
 def report(rows):

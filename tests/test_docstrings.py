@@ -53,8 +53,8 @@ def test_public_names_have_a_docstring_with_an_example(name):
 def has_example(thing):
     """Tell whether a thing's own docstring has an example that runs."""
     text = inspect.cleandoc(thing.__doc__ or "")
-    found = re.search(SECTION.format("Examples"), text, flags=re.MULTILINE)
-    return found is not None and ">>>" in text[found.end() :]
+    match = re.search(SECTION.format("Examples"), text, flags=re.MULTILINE)
+    return match is not None and ">>>" in text[match.end() :]
 
 
 def parameters_of(docstring):
@@ -64,15 +64,15 @@ def parameters_of(docstring):
     if "Parameters" not in sections:
         return {}
     body = sections[sections.index("Parameters") + 1]
-    found = {}
+    described = {}
     # An unindented line names parameters and their type; what is indented explains.
     for entry in re.split(r"\n(?=\S)", body.strip("\n")):
         header, _, explanation = entry.partition("\n")
         names, _, kind = header.partition(" : ")
         kind = re.sub(r",? *default=.*", "", kind)
         for name in names.split(", "):
-            found[name] = (kind, " ".join(explanation.split()))
-    return found
+            described[name] = (kind, " ".join(explanation.split()))
+    return described
 
 
 def differing(docstrings):

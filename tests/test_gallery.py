@@ -19,7 +19,7 @@ def test_each_display_has_an_example():
 def test_each_example_has_a_title_as_long_as_its_line_and_words_below():
     for example in EXAMPLES:
         text = example.read_text("utf-8")
-        found = re.match(r'"""\n(.+)\n(=+)\n\n(\S.+?)\n"""', text, flags=re.DOTALL)
-        assert found, example.name
-        assert len(found[1]) == len(found[2]), example.name
+        match = re.match(r'"""\n(.+)\n(=+)\n\n(\S.+?)\n"""', text, flags=re.DOTALL)
+        assert match, example.name
+        assert len(match[1]) == len(match[2]), example.name
         assert "# %%" in text, example.name

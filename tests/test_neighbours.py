@@ -29,8 +29,10 @@ PRINTED = {
 
 
 def sections():
-    first, *rest = re.split(r"^## ", PAGE.read_text("utf-8"), flags=re.MULTILINE)
-    named = {part.partition("\n")[0]: part for part in rest}
+    first, *sections_below = re.split(
+        r"^## ", PAGE.read_text("utf-8"), flags=re.MULTILINE
+    )
+    named = {part.partition("\n")[0]: part for part in sections_below}
     return first, named
 
 

@@ -162,12 +162,12 @@ def places():
 
 def related(name, known):
     """Return the neighbours of a name that exist: scorers have their metric."""
-    found = list(RELATED.get(name, ()))
-    if name.endswith("_scorer") and not found:
-        found = [name.removesuffix("r"), "make_ranking_scorer"]
+    names = list(RELATED.get(name, ()))
+    if name.endswith("_scorer") and not names:
+        names = [name.removesuffix("r"), "make_ranking_scorer"]
     elif name.endswith("_score"):
-        found.append(f"{name}r")
-    return [one for one in found if one in known and one != name]
+        names.append(f"{name}r")
+    return [one for one in names if one in known and one != name]
 
 
 def first_sentence(module, name):

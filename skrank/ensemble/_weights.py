@@ -112,10 +112,10 @@ def _candidates(
     counts = np.zeros(n_members)
     for step in range(1, N_STEPS + 1):
         larger = counts + np.eye(n_members)
-        found = [of_lists(weights / step) for weights in larger]
+        computed = [of_lists(weights / step) for weights in larger]
         tried.extend(larger / step)
-        values.extend(found)
-        counts = larger[int(np.argmax([np.nansum(value) for value in found]))]
+        values.extend(computed)
+        counts = larger[int(np.argmax([np.nansum(value) for value in computed]))]
     return np.array(tried), np.array(values)
 
 

@@ -235,9 +235,9 @@ class ContributionDisplay:
         names = [self.names[j] for j in order]
         if len(order) <= most:
             return names, parts
-        rest = parts[:, most:].sum(axis=1, keepdims=True)
+        sum_of_others = parts[:, most:].sum(axis=1, keepdims=True)
         others = f"{len(order) - most} others"
-        return [*names[:most], others], np.hstack((parts[:, :most], rest))
+        return [*names[:most], others], np.hstack((parts[:, :most], sum_of_others))
 
     def _plot_table(self, ax: Any, names: list[str], parts: Floats) -> None:
         width = 3.4 + 0.62 * len(names)

@@ -188,9 +188,9 @@ class StageProbaDisplay:
         names = [str(row) for row in self.rows[:n_shown]]
         if n_shown == len(self.rows):
             return self.proba_, names
-        rest = self.proba_[:, n_shown:].sum(axis=1, keepdims=True)
+        sum_of_others = self.proba_[:, n_shown:].sum(axis=1, keepdims=True)
         names.append(f"{len(self.rows) - n_shown} others together")
-        return np.hstack((self.proba_[:, :n_shown], rest)), names
+        return np.hstack((self.proba_[:, :n_shown], sum_of_others)), names
 
     def _plot_stage(self, stage: int, proba: Floats) -> None:
         """Draw the bars of one stage, whose pick is the row of the same number."""

@@ -80,9 +80,9 @@ def from_orderings(
     if unranked == "last":
         every = list(items) if items is not None else _occurring(members)
         for named, label in zip(members, labels, strict=True):
-            rest = [item for item in every if item not in set(named)]
-            named += rest
-            label += [0.0] * len(rest)
+            remaining = [item for item in every if item not in set(named)]
+            named += remaining
+            label += [0.0] * len(remaining)
     return item_rows(
         members, labels, weights, items=items, coding=coding, reference=reference
     )

@@ -186,17 +186,17 @@ def compare(
                     continue
                 if progress is not None:
                     progress(number, name)
-                given = raw if name in as_they_are else (train, test)
+                data_of_fit = raw if name in as_they_are else (train, test)
                 if number == 0:
                     result.problem = too_slow(
                         partial(_seconds_of_fit, ranker),
-                        given[0],
+                        data_of_fit[0],
                         budget,
                         len(folds),
                         random_state,
                     )
                 if result.problem is None:
-                    scores = _scores(ranker, *given, result)
+                    scores = _scores(ranker, *data_of_fit, result)
                 if result.problem is None:
                     _measure(applicable, shared, scores, values[name], result)
                 if number == 0 and len(folds) > 1 and result.problem is None:

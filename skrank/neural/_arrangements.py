@@ -58,14 +58,14 @@ def scores_by_place(
         places = padded_order(order, lists, numbers)
         # Scores of all candidates at each place; those placed before become -inf below.
         table = order_scores(encoded_by(networks, batch), places, "previous")[0]
-        here = slice(lists.offsets[number], lists.offsets[number + 1])
-        by_row = table.cpu().numpy()[:, ranks[here] - 1]
+        rows_of_list = slice(lists.offsets[number], lists.offsets[number + 1])
+        by_row = table.cpu().numpy()[:, ranks[rows_of_list] - 1]
         if new.first is not None:
-            by_row = by_row[:, new.first[here] - here.start]
+            by_row = by_row[:, new.first[rows_of_list] - rows_of_list.start]
         place = np.arange(1, len(by_row) + 1)
-        by_row[place[:, None] > ranks[here]] = -np.inf
+        by_row[place[:, None] > ranks[rows_of_list]] = -np.inf
         assert new.grouping.rows is not None
-        row_order = np.argsort(new.grouping.rows[here])
+        row_order = np.argsort(new.grouping.rows[rows_of_list])
         yield new.grouping.labels[number], by_row[:, row_order]
 
 

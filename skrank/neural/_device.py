@@ -46,8 +46,8 @@ def find_device(device: str | torch.device) -> torch.device:
 
 def available_devices() -> list[str]:
     """Return the kinds of devices of this machine, the preferred one last."""
-    there = [name for name in ACCELERATORS if getattr(torch, name).is_available()]
-    return ["cpu", *reversed(there)]
+    available = [name for name in ACCELERATORS if getattr(torch, name).is_available()]
+    return ["cpu", *reversed(available)]
 
 
 def prediction_device(device: torch.device) -> torch.device:

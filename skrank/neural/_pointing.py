@@ -29,9 +29,9 @@ class Pointing(torch.autograd.Function):
         scores = rows.new_zeros(len(rows), n, n)
         kept, room = [], MOST_KEPT if any(ctx.needs_input_grad) else 0
         for first in range(0, n, PLACES_AT_ONCE):
-            here, there = _part(first, upper)
-            part = _tanh(rows, states, here, there)
-            scores[:, here, there] = part @ v
+            places, candidates = _part(first, upper)
+            part = _tanh(rows, states, places, candidates)
+            scores[:, places, candidates] = part @ v
             room -= part.numel()
             if room >= 0:
                 kept.append(part)
@@ -47,19 +47,19 @@ class Pointing(torch.autograd.Function):
         in_rows, in_states = torch.zeros_like(rows), torch.zeros_like(states)
         in_v = torch.zeros_like(v)
         for number, first in enumerate(range(0, rows.shape[1], PLACES_AT_ONCE)):
-            here, there = _part(first, ctx.upper)
+            places, candidates = _part(first, ctx.upper)
             if number < ctx.n_kept:
                 part = kept[number]
             else:
-                part = _tanh(rows, states, here, there)
-            slope = outer[:, here, there]
+                part = _tanh(rows, states, places, candidates)
+            slope = outer[:, places, candidates]
             in_v += slope.reshape(-1) @ part.reshape(-1, len(v))
             # The derivative of tanh is 1 - tanh^2.
             inner = torch.addcmul(
                 slope[..., None], slope[..., None] * part, part, value=-1
             )
-            in_rows[:, there] += inner.sum(1)
-            in_states[:, here] = inner.sum(2)
+            in_rows[:, candidates] += inner.sum(1)
+            in_states[:, places] = inner.sum(2)
         return in_rows * v, in_states * v, in_v, None
 
 
@@ -68,6 +68,6 @@ def _part(first: int, upper: bool) -> tuple[slice, slice]:
     return slice(first, first + PLACES_AT_ONCE), slice(first if upper else 0, None)
 
 
-def _tanh(rows: Tensor, states: Tensor, here: slice, there: slice) -> Tensor:
+def _tanh(rows: Tensor, states: Tensor, places: slice, candidates: slice) -> Tensor:
     """Return tanh of the sums of each place and candidate."""
-    return (rows[:, None, there] + states[:, here, None]).tanh_()
+    return (rows[:, None, candidates] + states[:, places, None]).tanh_()

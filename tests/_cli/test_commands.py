@@ -136,13 +136,13 @@ def test_a_model_that_is_fitted_and_read_back_ranks_as_in_python(
     ]
     written = read_run(output)
     for row, name in enumerate(names):
-        found = written[str(groups[row])][name]
+        computed = written[str(groups[row])][name]
         expected = scores[row] - scores[groups == groups[row]].mean()
         of_list = [
             written[str(groups[row])][names[i]]
             for i in np.flatnonzero(groups == groups[row])
         ]
-        assert found - np.mean(of_list) == pytest.approx(expected, abs=1e-9)
+        assert computed - np.mean(of_list) == pytest.approx(expected, abs=1e-9)
     assert output.read_text().splitlines()[0].split()[5] == "mine"
 
 
@@ -218,17 +218,17 @@ def test_tables_are_compared_as_letor_files_are(folder, run, source):
 
 def test_the_comparison_as_json_has_the_numbers_of_the_table(folder, do):
     arguments = (folder / "rows.txt", "--cv", 2, "-q", "--metric", "p@3")
-    found = json.loads(do(*arguments, "--json"))
+    printed = json.loads(do(*arguments, "--json"))
     table = do(*arguments, "--intervals")
-    one = found["metrics"]["precision@3"]["RankNetRanker()"]
+    one = printed["metrics"]["precision@3"]["RankNetRanker()"]
     mean = one["interval"]["mean"]
     assert f"{mean:.4f}" in re.search(r"^RankNetRanker\(\).*", table, re.MULTILINE)[0]
     reference = "Ridge() on features scaled by list, tuned"
-    assert found["reference"] == reference
-    assert found["metrics"]["precision@3"][reference]["difference"] is None
+    assert printed["reference"] == reference
+    assert printed["metrics"]["precision@3"][reference]["difference"] is None
     assert 0 < one["difference"]["p_holm"] <= 1
-    assert len(found["fits"]["RankNetRanker()"]["seconds"]) == 2
-    assert found["n_lists"] == 30
+    assert len(printed["fits"]["RankNetRanker()"]["seconds"]) == 2
+    assert printed["n_lists"] == 30
 
 
 @pytest.mark.parametrize("name", metric_names())
@@ -239,7 +239,7 @@ def test_every_metric_of_the_registry_is_measured_by_name(trec, do, name):
 
 def test_runs_are_measured_as_by_the_metrics_themselves(trec, do):
     runs = [trec / "good.run", trec / "bad.run"]
-    found = json.loads(
+    printed = json.loads(
         do("evaluate", trec / "qrels.txt", *runs, "--metric", "map", "--metric",
            "err@5", "--json", "--per-query", "--seed", 3)
     )  # fmt: skip
@@ -254,23 +254,23 @@ def test_runs_are_measured_as_by_the_metrics_themselves(trec, do):
     for metric, columns in by_metric.items():
         for name, column in zip(("good.run", "bad.run"), columns, strict=True):
             interval = bootstrap_interval(column, random_state=3)
-            statistics = found["metrics"][metric][name]
+            statistics = printed["metrics"][metric][name]
             assert statistics["interval"]["mean"] == pytest.approx(interval.mean)
             assert statistics["interval"]["low"] == pytest.approx(interval.low)
-            values = list(found["per_query"][name][metric].values())
+            values = list(printed["per_query"][name][metric].values())
             np.testing.assert_allclose(values, column)
         comparison = compare_scores(columns[1], columns[0], random_state=3)
-        statistics = found["metrics"][metric]["bad.run"]["difference"]
+        statistics = printed["metrics"][metric]["bad.run"]["difference"]
         assert statistics["p_value"] == comparison.p_value
         assert statistics["difference"] == pytest.approx(comparison.difference)
     # A topic that a run lacks counts as 0, as by trec_eval -c.
-    assert found["per_query"]["bad.run"]["average_precision"]["q7"] == 0
-    assert found["n_topics"] == 20
+    assert printed["per_query"]["bad.run"]["average_precision"]["q7"] == 0
+    assert printed["n_topics"] == 20
 
 
 def test_ir_measures_gives_the_same_means(trec, do):
     ir_measures = pytest.importorskip("ir_measures")
-    found = json.loads(
+    printed = json.loads(
         do("evaluate", trec / "qrels.txt", trec / "good.run", "--json",
            *[x for m in ("map", "ndcg@10", "p@5", "rr", "rprec", "bpref", "r@5")
              for x in ("--metric", m)])
@@ -285,7 +285,7 @@ def test_ir_measures_gives_the_same_means(trec, do):
     for ours, theirs in names.items():
         measure = ir_measures.parse_measure(theirs)
         expected = ir_measures.calc_aggregate([measure], qrels, run)[measure]
-        mean = found["metrics"][ours]["good.run"]["interval"]["mean"]
+        mean = printed["metrics"][ours]["good.run"]["interval"]["mean"]
         assert mean == pytest.approx(expected, abs=1e-9)
 
 
@@ -316,9 +316,9 @@ def test_a_description_is_that_of_the_package(folder, do):
     X, y, groups = load_letor(folder / "rows.txt")
     expected = str(describe_lists(X, y, groups))
     assert do("describe", folder / "rows.txt").rstrip("\n") == expected.rstrip("\n")
-    found = json.loads(do("describe", folder / "rows.csv", *COLUMNS, "--json"))
-    assert found["feature_names"] == ["a", "b", "c"]
-    assert sum(found["sizes"]) == len(y)
+    printed = json.loads(do("describe", folder / "rows.csv", *COLUMNS, "--json"))
+    assert printed["feature_names"] == ["a", "b", "c"]
+    assert sum(printed["sizes"]) == len(y)
 
 
 @pytest.mark.parametrize(

@@ -343,11 +343,11 @@ def tuned_by_hand(X, y, groups):
     folds = list(QueryKFold(5, shuffle=True, random_state=0).split(X, y, groups))
 
     def value(alpha):
-        found = []
+        values = []
         for train, test in folds:
             scores = Ridge(alpha=alpha).fit(X[train], y[train]).predict(X[test])
-            found.append(ndcg_score(y[test], scores, groups[test], k=10))
-        return np.mean(found)
+            values.append(ndcg_score(y[test], scores, groups[test], k=10))
+        return np.mean(values)
 
     return Ridge(alpha=max([1.0, 10.0, 100.0, 1e3, 1e4], key=value)).fit(X, y)
 

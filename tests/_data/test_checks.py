@@ -125,7 +125,7 @@ INNER = {"DavidsonLuce.log_weights"}
 
 def counts():
     """Return the integer parameters of all that is public and no estimator."""
-    found = []
+    parameters_of_doors = []
     for name, value in PUBLIC.items():
         doors = {}
         if inspect.isclass(value):
@@ -141,8 +141,8 @@ def counts():
                 parameters = inspect.signature(function).parameters
                 # joblib takes n_jobs as it is, -1 and None too.
                 names = [key for key in parameters if key != "n_jobs" and is_count(key)]
-                found += [(door, key) for key in names]
-    return found
+                parameters_of_doors += [(door, key) for key in names]
+    return parameters_of_doors
 
 
 @pytest.mark.parametrize("value", [True, False, np.True_, 1.5, "2"])
@@ -163,7 +163,7 @@ def estimators():
     ]
 
 
-@pytest.mark.parametrize("estimator", estimators(), ids=lambda found: found.__name__)
+@pytest.mark.parametrize("estimator", estimators(), ids=lambda kind: kind.__name__)
 def test_no_estimator_takes_true_for_an_integer(estimator):
     checked = 0
     parameters = inspect.signature(estimator).parameters

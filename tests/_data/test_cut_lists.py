@@ -125,13 +125,13 @@ def test_groups_that_are_routed_are_compared_too(cv, n_warnings, scoring):
         RankNetRanker(), ALPHAS, cv=cv, scoring=scoring, refit=scoring is None
     )
     with sklearn.config_context(enable_metadata_routing=True):
-        found = warned(lambda: search.fit(X, y, groups=groups))
+        computed = warned(lambda: search.fit(X, y, groups=groups))
         many = warned(
             lambda: cross_validate(
                 RankNetRanker(), X, y, cv=cv, params={"groups": groups}
             )
         )
-    assert len(found) == len(many) == n_warnings
+    assert len(computed) == len(many) == n_warnings
 
 
 def test_a_search_inside_honest_folds_is_looked_at_by_itself():

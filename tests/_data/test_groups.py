@@ -272,12 +272,12 @@ def test_categories_are_the_same_groups_as_their_labels(kind, ordered, together)
     groups = pd.Categorical.from_codes(codes, categories=categories, ordered=ordered)
     expected = group_rows(np.asarray(groups))
     for same in (groups, pd.Series(groups, index=codes), pd.CategoricalIndex(groups)):
-        found = group_rows(same, 40)
-        assert found.labels.dtype == expected.labels.dtype
-        assert found.labels.tolist() == expected.labels.tolist()
-        np.testing.assert_array_equal(found.lists.sizes, expected.lists.sizes)
-        assert (found.rows is None) == (expected.rows is None) == together
-        np.testing.assert_array_equal(found.rows, expected.rows)
+        grouping = group_rows(same, 40)
+        assert grouping.labels.dtype == expected.labels.dtype
+        assert grouping.labels.tolist() == expected.labels.tolist()
+        np.testing.assert_array_equal(grouping.lists.sizes, expected.lists.sizes)
+        assert (grouping.rows is None) == (expected.rows is None) == together
+        np.testing.assert_array_equal(grouping.rows, expected.rows)
         assert list_labels(same).tolist() == list_labels(np.asarray(groups)).tolist()
 
 
@@ -582,11 +582,11 @@ def routines_of(name, thing):
 def public_routines():
     """Return what is public and takes groups, by name."""
     modules = [module.name for module in walk_packages(skrank.__path__, "skrank.")]
-    found = {}
+    routines = {}
     for module in map(import_module, ["skrank", *filter(is_public, modules)]):
         for name in getattr(module, "__all__", ()):
-            found |= routines_of(name, getattr(module, name))
-    return {name: found[name] for name in found if needs_advice(found[name])}
+            routines |= routines_of(name, getattr(module, name))
+    return {name: routines[name] for name in routines if needs_advice(routines[name])}
 
 
 def needs_advice(thing):

@@ -156,11 +156,11 @@ def test_levels_equal_a_loop_over_lists_and_labels(sizes, n_labels, seed):
         levels.order[a:b].tolist()
         for a, b in zip(levels.starts[:-1], levels.starts[1:], strict=True)
     ]
-    found = [
+    computed = [
         rows[a:b] for a, b in zip(levels.offsets[:-1], levels.offsets[1:], strict=True)
     ]
     expected = levels_by_hand(y, lists)
-    assert found == expected
+    assert computed == expected
     assert levels.n_levels.tolist() == [len(of_list) for of_list in expected]
     assert levels.sizes.tolist() == [len(level) for part in expected for level in part]
 

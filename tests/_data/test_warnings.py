@@ -88,12 +88,12 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_warning_points_at_the_users_line(case):
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         CASES[case]()
-    assert told
+    assert caught
     lines = {line for *_, line in CASES[case].__code__.co_lines()}
-    for warning in told:
+    for warning in caught:
         assert (warning.filename, warning.lineno in lines) == (__file__, True)
 
 
@@ -102,11 +102,13 @@ def test_a_subclass_of_ones_own_counts_as_ones_own_code():
         def fit(self, X, y, groups=None):
             return super().fit(X, y, groups)
 
-    with pytest.warns(ConvergenceWarning, match="stopped before it converged") as told:
+    with pytest.warns(
+        ConvergenceWarning, match="stopped before it converged"
+    ) as caught:
         Mine(max_iter=1).fit(X, GRADES, GROUPS)
     lines, first = inspect.getsourcelines(Mine)
-    assert told[0].filename == __file__
-    assert first < told[0].lineno < first + len(lines)
+    assert caught[0].filename == __file__
+    assert first < caught[0].lineno < first + len(lines)
 
 
 def shown_on_stderr(message, category, filename, lineno, *_):
@@ -158,8 +160,8 @@ def test_without_a_line_of_the_user_a_warning_points_at_fit(
     assert all(line.startswith(f"{source}:") for line in places), places
 
 
-def constant_told(told):
-    return sum("constant inside every list" in str(one.message) for one in told)
+def constant_told(caught):
+    return sum("constant inside every list" in str(one.message) for one in caught)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
@@ -167,14 +169,14 @@ def test_a_search_tells_once_that_some_features_are_constant(n_jobs):
     search = GridSearchCV(
         RankNetRanker(), {"alpha": [0.1, 1.0]}, cv=QueryKFold(2), n_jobs=n_jobs
     )
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         search.fit(X * [1, 0], Y)
-    assert constant_told(told) == 1
+    assert constant_told(caught) == 1
 
 
 def test_each_part_tells_that_all_features_are_constant():
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         cross_validate(RankNetRanker(), 0 * X, Y, cv=QueryKFold(2))
-    assert constant_told(told) == 2
+    assert constant_told(caught) == 2

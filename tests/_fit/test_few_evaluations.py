@@ -76,22 +76,22 @@ def test_fits_stop_by_themselves_after_few_evaluations(
     loaded, name, loss, normalize, alpha
 ):
     objective = LinearObjective(loaded(name), loss, alpha=alpha, normalize=normalize)
-    found = minimize_lbfgs(
+    solution = minimize_lbfgs(
         objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=1000
     )
-    assert found.problem is None
+    assert solution.problem is None
     is_raw_hinge = name == "MSLR raw" and isinstance(loss, RankSVM)
-    assert found.n_evaluations <= (MOST_RAW_HINGE if is_raw_hinge else MOST[name])
+    assert solution.n_evaluations <= (MOST_RAW_HINGE if is_raw_hinge else MOST[name])
 
 
 def assert_newton_finds_nothing_lower(objective):
     """Check a fit against Newton's method with exact second derivatives."""
-    found = minimize_lbfgs(
+    solution = minimize_lbfgs(
         objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=1000
     )
-    least, left = NEWTON["least_by_newton"](objective, found.parameters)
+    least, left = NEWTON["least_by_newton"](objective, solution.parameters)
     assert left <= 1e-12 * abs(least)  # Newton's own gap
-    assert found.value - least <= 1e-9 * abs(least)
+    assert solution.value - least <= 1e-9 * abs(least)
 
 
 @pytest.mark.parametrize("name", MOST)

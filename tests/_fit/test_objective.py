@@ -59,9 +59,11 @@ def by_hand(X, y, lists, loss, parameters, alpha, weights, divide):
     for q in range(lists.n_lists):
         rows = slice(lists.offsets[q], lists.offsets[q + 1])
         one = Lists([lists.sizes[q]])
-        given = (extra,) if len(extra) else ()
+        extra_arguments = (extra,) if len(extra) else ()
         scores = np.array([float(np.dot(row, coef)) for row in X[rows]])
-        value = loss.value_and_gradient(scores, loss.prepare(y[rows], one), one, *given)
+        value = loss.value_and_gradient(
+            scores, loss.prepare(y[rows], one), one, *extra_arguments
+        )
         total += weights[q] / weights.sum() * value[0][0] / divide[q]
     return total + alpha / 2 * sum(c**2 for c in coef)
 
@@ -193,15 +195,15 @@ def test_products_by_numpy_serve_where_blas_cannot_be_called(
     X, y, lists = data
     weights = rng.random(lists.n_lists) if weighted else None
     coef = rng.standard_normal(4)
-    found = []
+    computed = []
     for available in (True, False):
         monkeypatch.setattr(gemv, "available", available)
         objective = LinearObjective(
             FitData(X.astype(dtype), y, lists, weights=weights), ListMLE(), alpha=0.1
         )
-        found.append(objective(coef))
-    assert found[0][0] == pytest.approx(found[1][0], rel=1e-14)
-    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-12, atol=1e-15)
+        computed.append(objective(coef))
+    assert computed[0][0] == pytest.approx(computed[1][0], rel=1e-14)
+    np.testing.assert_allclose(computed[0][1], computed[1][1], rtol=1e-12, atol=1e-15)
 
 
 def test_blas_can_be_called_directly():
@@ -253,8 +255,10 @@ def test_a_loss_that_returns_what_does_not_fit_is_told_so(data, odd, weighted, o
 def test_derivatives_in_extra_parameters_that_do_not_fit_are_told(data):
     class Odd(Shift):
         def value_and_gradient(self, scores, prepared, lists, extra):
-            *rest, of_extra = super().value_and_gradient(scores, prepared, lists, extra)
-            return (*rest, of_extra[:, :1])
+            *values_and_gradient, of_extra = super().value_and_gradient(
+                scores, prepared, lists, extra
+            )
+            return (*values_and_gradient, of_extra[:, :1])
 
     X, y, lists = data
     objective = LinearObjective(FitData(X, y, lists), Odd(), alpha=0.1)
@@ -292,14 +296,14 @@ def test_a_loss_may_return_any_kind_of_gradient(data, rng, kind):
     X, y, lists = data
     coef = rng.standard_normal(4)
     for weights in (None, rng.random(lists.n_lists)):
-        found, expected = (
+        results, expected = (
             LinearObjective(FitData(X, y, lists, weights=weights), loss, alpha=0.1)(
                 coef
             )
             for loss in (Odd(), ListNet())
         )
-        assert found[0] == pytest.approx(expected[0], rel=1e-14)
-        np.testing.assert_allclose(found[1], expected[1], rtol=1e-6, atol=1e-7)
+        assert results[0] == pytest.approx(expected[0], rel=1e-14)
+        np.testing.assert_allclose(results[1], expected[1], rtol=1e-6, atol=1e-7)
 
 
 def test_parts_are_all_blocks_once_and_end_in_single_ones():

@@ -159,12 +159,12 @@ def test_the_least_subgradient_is_at_most_tol_after_few_evaluations(
         objective, steepest = penalised(
             loaded(name), loss, normalize, l1_ratio, share, bounds
         )
-        found = minimize_proximal(objective, objective.start, **SETTINGS)
-        assert found.problem is None
-        assert residual(objective, found.parameters) <= 1e-6 * steepest
+        solution = minimize_proximal(objective, objective.start, **SETTINGS)
+        assert solution.problem is None
+        assert residual(objective, solution.parameters) <= 1e-6 * steepest
         most = MOST_NOT_CONVEX if loss is ARITHMETIC else MOST_EVALUATIONS
-        assert found.n_evaluations <= most
-        assert found.n_whitenings <= MOST_GRAMS
+        assert solution.n_evaluations <= most
+        assert solution.n_whitenings <= MOST_GRAMS
 
 
 def small_data(case):
@@ -208,7 +208,7 @@ def independent_optimum(case, data, alpha, l1_ratio, bounds):
         *zip(np.maximum(-high, 0), np.maximum(-low, 0), strict=True),
         *[(None, None)] * len(extra),
     ]
-    found = minimize(
+    solution = minimize(
         value,
         np.concatenate((np.zeros(2 * p), extra)),
         jac=slope,
@@ -216,8 +216,8 @@ def independent_optimum(case, data, alpha, l1_ratio, bounds):
         bounds=limits,
         options={"gtol": 1e-10, "ftol": 0.0, "maxiter": 2000},
     )
-    x = found.x
-    return np.concatenate((x[:p] - x[p : 2 * p], x[2 * p :])), found.fun
+    x = solution.x
+    return np.concatenate((x[:p] - x[p : 2 * p], x[2 * p :])), solution.fun
 
 
 @pytest.mark.filterwarnings("ignore:ListMLE.ties='order'.:UserWarning")
@@ -228,10 +228,10 @@ def test_the_optimum_is_that_of_another_solver_on_the_loops(case, l1_ratio):
     objective = LinearObjective(
         data, case.loss, alpha=0.2, l1_ratio=l1_ratio, bounds=SMALL_BOUNDS
     )
-    found = minimize_proximal(objective, objective.start, **EXACT)
+    solution = minimize_proximal(objective, objective.start, **EXACT)
     expected, value = independent_optimum(case, data, 0.2, l1_ratio, SMALL_BOUNDS)
-    assert found.value == pytest.approx(value, rel=1e-9)
-    np.testing.assert_allclose(found.parameters, expected, atol=1e-6)
+    assert solution.value == pytest.approx(value, rel=1e-9)
+    np.testing.assert_allclose(solution.parameters, expected, atol=1e-6)
 
 
 def test_the_linear_hinge_is_that_of_a_linear_programme():
@@ -260,10 +260,10 @@ def test_the_linear_hinge_is_that_of_a_linear_programme():
     objective = LinearObjective(
         data, case.loss, alpha=alpha, l1_ratio=1.0, bounds=SMALL_BOUNDS
     )
-    found = minimize_by_smoothing(objective, objective.start, **SETTINGS)
-    assert found.problem is None
-    assert best.fun <= found.value * (1 + 1e-12)
-    assert found.value <= best.fun * (1 + 1e-4)
+    solution = minimize_by_smoothing(objective, objective.start, **SETTINGS)
+    assert solution.problem is None
+    assert best.fun <= solution.value * (1 + 1e-12)
+    assert solution.value <= best.fun * (1 + 1e-4)
 
 
 @pytest.mark.parametrize("bounds", ["free", "positive", "box"])
@@ -271,12 +271,12 @@ def test_the_linear_hinge_is_that_of_a_linear_programme():
 def test_solvers_of_wide_data_end_at_the_same_optimum(loaded, minimize_other, bounds):
     data = loaded("drawn")
     objective, steepest = penalised(data, RaoKupper(), "size", 0.9, 0.02, bounds)
-    found = minimize_proximal(objective, objective.start, **EXACT)
+    solution = minimize_proximal(objective, objective.start, **EXACT)
     again = objective.with_penalty(objective.alpha, {})
     other = minimize_other(again, again.start, **SETTINGS)
     assert other.problem is None
     assert residual(objective, other.parameters) <= 1e-6 * steepest
-    assert other.value == pytest.approx(found.value, rel=1e-9)
+    assert other.value == pytest.approx(solution.value, rel=1e-9)
 
 
 def test_bounds_without_a_penalty_on_absolute_values_suit_all_solvers(loaded):
@@ -285,10 +285,10 @@ def test_bounds_without_a_penalty_on_absolute_values_suit_all_solvers(loaded):
     values = []
     for solver in (minimize_proximal, minimize_split):
         objective = objective.with_penalty(0.01, {})
-        found = solver(objective, objective.start, **SETTINGS)
-        assert found.problem is None
-        assert residual(objective, found.parameters) <= 1e-6 * steepest
-        values.append(found.value)
+        solution = solver(objective, objective.start, **SETTINGS)
+        assert solution.problem is None
+        assert residual(objective, solution.parameters) <= 1e-6 * steepest
+        values.append(solution.value)
     assert values[0] == pytest.approx(values[1], rel=1e-9)
 
 
@@ -299,10 +299,10 @@ def test_more_features_than_rows_are_solved_by_sets(loaded):
     y = np.digitize(X[:, 0] - X[:, 1] + rng.normal(size=200), [0, 1])
     data = fit_data(X, y, groups)
     objective, steepest = penalised(data, ListMLE(), None, 0.95, 0.3, "free")
-    found = minimize_smooth(objective, objective.start, **SETTINGS)
-    assert found.problem is None
-    assert 2 <= np.count_nonzero(found.parameters) < 200
-    assert residual(objective, found.parameters) <= 1e-6 * steepest
+    solution = minimize_smooth(objective, objective.start, **SETTINGS)
+    assert solution.problem is None
+    assert 2 <= np.count_nonzero(solution.parameters) < 200
+    assert residual(objective, solution.parameters) <= 1e-6 * steepest
 
 
 def test_no_step_raises_the_objective(loaded, capsys):
@@ -317,8 +317,8 @@ def test_no_step_raises_the_objective(loaded, capsys):
 def test_a_penalty_above_the_largest_leaves_no_weight(loaded):
     for share, any_weight in ((1.0 + 1e-9, False), (0.999, True)):
         objective, _ = penalised(loaded("drawn"), RankNet(), None, 0.5, share, "free")
-        found = minimize_proximal(objective, objective.start, **SETTINGS)
-        assert found.parameters.any() == any_weight
+        solution = minimize_proximal(objective, objective.start, **SETTINGS)
+        assert solution.parameters.any() == any_weight
 
 
 def test_smooth_objectives_take_the_path_of_lbfgs_bit_by_bit(loaded):
@@ -327,8 +327,8 @@ def test_smooth_objectives_take_the_path_of_lbfgs_bit_by_bit(loaded):
     objective = LinearObjective(loaded("drawn"), ListMLE(), alpha=0.1)
     expected = minimize_lbfgs(objective, objective.start, **SETTINGS)
     again = objective.with_penalty(0.1, {})
-    found = minimize_smooth(again, again.start, **SETTINGS)
-    np.testing.assert_array_equal(found.parameters, expected.parameters)
+    solution = minimize_smooth(again, again.start, **SETTINGS)
+    np.testing.assert_array_equal(solution.parameters, expected.parameters)
 
 
 @pytest.mark.parametrize(
@@ -344,12 +344,12 @@ def test_features_of_small_scale_are_fitted_beside_large_ones(
     # subgradient alone would end fits before the others have moved.
     objective, _ = penalised(loaded(name), loss, normalize, 1.0, 0.1, bounds)
     objective.l1_ratio, objective.alpha = l1_ratio, alpha
-    found = minimize_proximal(objective, objective.start, **SETTINGS)
-    assert found.problem is None
-    assert found.n_evaluations <= MOST_EVALUATIONS
-    nearer = minimize_proximal(objective, found.parameters, **EXACT)
-    decrease = found.value_at_zero - found.value
-    assert found.value - nearer.value <= 1e-9 * decrease
+    solution = minimize_proximal(objective, objective.start, **SETTINGS)
+    assert solution.problem is None
+    assert solution.n_evaluations <= MOST_EVALUATIONS
+    nearer = minimize_proximal(objective, solution.parameters, **EXACT)
+    decrease = solution.value_at_zero - solution.value
+    assert solution.value - nearer.value <= 1e-9 * decrease
 
 
 def test_a_small_feature_moves_though_a_large_one_is_at_its_best():
@@ -364,6 +364,6 @@ def test_a_small_feature_moves_though_a_large_one_is_at_its_best():
     whole.l1_ratio, whole.bounds = 0.5, None
     steepest = np.max(np.abs(whole(whole.start)[1]))
     assert residual(whole, alone.parameters) <= 1e-6 * steepest  # which tells nothing
-    found = minimize_proximal(whole, alone.parameters, **SETTINGS)
-    assert np.count_nonzero(found.parameters) > 10
-    assert found.value < alone.value - 1e-3
+    solution = minimize_proximal(whole, alone.parameters, **SETTINGS)
+    assert np.count_nonzero(solution.parameters) > 10
+    assert solution.value < alone.value - 1e-3

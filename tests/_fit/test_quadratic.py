@@ -28,12 +28,12 @@ def test_within_bounds_the_minimum_is_that_of_least_squares(seed):
     model, root, point, rng, terms = drawn(seed)
     goal = rng.normal(size=len(point))
     gradient = root.T @ (root @ point - goal)
-    found = model.least(point, gradient, terms)
+    minimum = model.least(point, gradient, terms)
     apart = terms.high > terms.low
     wide = np.where(apart, terms.high, terms.low + 1e-12)
     expected = lsq_linear(root, goal, (terms.low, wide), method="bvls", tol=1e-15)
-    assert np.all((found >= terms.low) & (found <= terms.high))
-    value = np.sum((root @ found - goal) ** 2)
+    assert np.all((minimum >= terms.low) & (minimum <= terms.high))
+    value = np.sum((root @ minimum - goal) ** 2)
     assert value <= np.sum((root @ expected.x - goal) ** 2) * (1 + 1e-8)
 
 
@@ -45,13 +45,13 @@ def test_at_its_minimum_no_slope_of_the_model_leads_down(seed, condition):
     unit = np.sqrt(np.diag(model.matrix))
     gradient = unit * rng.normal(size=n)
     terms = terms._replace(l1=np.where(rng.random(n) < 0.8, 0.7, 0.0) * unit)
-    found = model.least(point, gradient, terms)
-    slope = gradient + model.matrix @ (found - point)
-    least = terms.subgradient(found, slope)
+    minimum = model.least(point, gradient, terms)
+    slope = gradient + model.matrix @ (minimum - point)
+    least = terms.subgradient(minimum, slope)
     # In units of each parameter; rounding is that of the largest product.
-    size = np.max(np.abs(model.matrix) @ np.abs(found - point) / unit)
+    size = np.max(np.abs(model.matrix) @ np.abs(minimum - point) / unit)
     assert np.max(np.abs(least) / unit) <= 1e-11 * max(size, 1.0)
-    assert np.any((found == 0.0) & (terms.l1 > 0))
+    assert np.any((minimum == 0.0) & (terms.l1 > 0))
 
 
 def test_after_a_step_the_model_foretells_the_change_of_the_gradient():
@@ -93,10 +93,10 @@ def test_a_face_that_bends_down_is_left_to_sweeps():
     infinite = np.full(3, np.inf)
     terms = Terms(np.zeros(3), -infinite, infinite)
     gradient = np.array([4.0, -1.0, 1.0])
-    found = Quadratic(matrix, np.zeros(3)).least(np.zeros(3), gradient, terms)
+    minimum = Quadratic(matrix, np.zeros(3)).least(np.zeros(3), gradient, terms)
     expected = -np.linalg.solve(matrix[:2, :2], gradient[:2])
-    np.testing.assert_allclose(found[:2], expected, rtol=1e-10)
-    assert found[2] == 0.0
+    np.testing.assert_allclose(minimum[:2], expected, rtol=1e-10)
+    assert minimum[2] == 0.0
 
 
 def test_a_step_to_the_other_side_of_0_may_be_as_long_as_floats_allow():
@@ -105,6 +105,6 @@ def test_a_step_to_the_other_side_of_0_may_be_as_long_as_floats_allow():
     model = Quadratic(curvature.copy(), np.zeros(2))
     infinite = np.full(2, np.inf)
     point, gradient = np.array([1e220, -1e220]), np.array([3.0, 0.0])
-    found = model.least(point, gradient, Terms(np.zeros(2), -infinite, infinite))
+    minimum = model.least(point, gradient, Terms(np.zeros(2), -infinite, infinite))
     expected = point - np.linalg.solve(curvature * 1e220, gradient) * 1e220
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * 1e220)
+    np.testing.assert_allclose(minimum, expected, rtol=0, atol=1e-10 * 1e220)

@@ -83,15 +83,15 @@ def test_a_thousand_passes_come_within_one_percent_of_the_optimum(
         return value + ALPHA / 2 * coef @ coef, X.T @ gradient + ALPHA * coef
 
     best = minimize(penalised, np.zeros(4), jac=True, method="L-BFGS-B")
-    found = climb(
+    solution = climb(
         objective(problem, rule, n_steps), max_iter=1000, batch_size=batch_size
     )
-    value, at_zero = penalised(found.parameters)[0], penalised(np.zeros(4))[0]
+    value, at_zero = penalised(solution.parameters)[0], penalised(np.zeros(4))[0]
     assert value < 1.01 * best.fun
     # And of the way there, which is the stricter.
     assert value - best.fun < 0.01 * (at_zero - best.fun)
-    assert found.n_iter == 1000
-    assert np.isnan(found.value)
+    assert solution.n_iter == 1000
+    assert np.isnan(solution.value)
 
 
 @pytest.mark.parametrize("batch_size", [None, 7])
@@ -117,9 +117,9 @@ def test_kinds_of_features_agree(problem, batch_size):
     X = problem[0]
     expected = climb(objective(problem), batch_size=batch_size).parameters
     for kind in (sparse.csr_array(X), np.asfortranarray(X)):
-        found = climb(objective(problem, X=kind), batch_size=batch_size).parameters
+        coef = climb(objective(problem, X=kind), batch_size=batch_size).parameters
         # A sum in another order may tip a draw, if rarely.
-        assert_allclose(found, expected, rtol=1e-12)
+        assert_allclose(coef, expected, rtol=1e-12)
 
 
 def test_lists_may_be_gathered_from_rows_in_any_order(problem):
@@ -130,8 +130,8 @@ def test_lists_may_be_gathered_from_rows_in_any_order(problem):
     for batch_size in (None, 50):
         expected = climb(objective(problem), batch_size=batch_size).parameters
         gathered = objective(problem, X=scattered, rows=rows)
-        found = climb(gathered, batch_size=batch_size).parameters
-        assert_allclose(found, expected, rtol=1e-12)
+        coef = climb(gathered, batch_size=batch_size).parameters
+        assert_allclose(coef, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("normalize", [None, "size"])
@@ -149,8 +149,8 @@ def test_a_draw_of_all_batches_adds_up_to_the_draw_of_all_lists(problem, normali
 
 
 def test_a_penalty_of_any_size_is_stable(problem):
-    found = climb(objective(problem, alpha=1e6), max_iter=100).parameters
-    assert 0 < np.max(np.abs(found)) < 1e-5
+    coef = climb(objective(problem, alpha=1e6), max_iter=100).parameters
+    assert 0 < np.max(np.abs(coef)) < 1e-5
 
 
 def test_steps_that_overshoot_are_told(problem):

@@ -78,17 +78,17 @@ print("done")
 
 
 def test_another_thread_has_the_limit_too():
-    seen = []
+    recorded = []
 
     def inside():
         with one_blas_thread():
-            seen.append(blas_threads())
-        seen.append(blas_threads())
+            recorded.append(blas_threads())
+        recorded.append(blas_threads())
 
     thread = Thread(target=inside)
     thread.start()
     thread.join()
-    assert seen == [{1}, {3}]
+    assert recorded == [{1}, {3}]
 
 
 def test_an_error_inside_lifts_the_limit():
@@ -99,12 +99,12 @@ def test_an_error_inside_lifts_the_limit():
 
 def test_fits_that_overlap_lift_the_limit_with_the_last():
     both_inside, first_out = Barrier(2, timeout=60), Barrier(2, timeout=60)
-    seen = {}
+    recorded = {}
 
     def first():
         with one_blas_thread():
             both_inside.wait()
-        seen["first out"] = blas_threads()
+        recorded["first out"] = blas_threads()
         first_out.wait()
 
     def second():
@@ -117,7 +117,7 @@ def test_fits_that_overlap_lift_the_limit_with_the_last():
         thread.start()
     for thread in threads:
         thread.join()
-    assert seen["first out"] == {1}
+    assert recorded["first out"] == {1}
     assert blas_threads() == {3}
 
 

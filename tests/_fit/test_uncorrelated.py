@@ -122,7 +122,7 @@ def test_fits_end_at_the_optimum_after_no_more_evaluations(
 ):
     data = drawn(with_correlation(c), signal=signal)
     fits = []
-    for whiten in (diagonal_of_few, lambda *given: None):
+    for whiten in (diagonal_of_few, lambda *arguments: None):
         monkeypatch.setattr(search, "diagonal_of_few", whiten)
         objective = LinearObjective(data, loss, alpha=1e-3, normalize=normalize)
         fits.append(solve(objective))

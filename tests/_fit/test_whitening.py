@@ -182,10 +182,10 @@ def test_a_wide_fit_is_whitened_once_that_has_cost_as_much():
     X = rng.standard_normal((60, 90)) * 10.0 ** rng.uniform(-2, 2, 90)
     y = rng.integers(0, 3, 60).astype(float)
     objective = LinearObjective(FitData(X, y, lists), RankNet(), alpha=1e-4)
-    found = solve(objective)
-    assert found.problem is None
-    assert found.n_whitenings > 0
-    gradient = objective(found.parameters)[1]
+    solution = solve(objective)
+    assert solution.problem is None
+    assert solution.n_whitenings > 0
+    gradient = objective(solution.parameters)[1]
     # Without features between, strong convexity bounds what is left.
     assert gradient @ gradient / 2e-4 < 1e-6 * objective(objective.start)[0]
 
@@ -195,10 +195,10 @@ def test_constant_features_keep_weights_of_exactly_zero():
     X = np.c_[plain.X, plain.lists.expand(np.arange(30.0)), np.ones(len(plain.X))]
     constant = constant_features(X, plain.lists)
     with_constant = FitData(X, plain.y, plain.lists, constant=constant)
-    found = solve(LinearObjective(with_constant, RankNet(), alpha=0.01))
+    solution = solve(LinearObjective(with_constant, RankNet(), alpha=0.01))
     expected = solve(LinearObjective(plain, RankNet(), alpha=0.01))
-    np.testing.assert_array_equal(found.parameters[4:], 0.0)
-    np.testing.assert_allclose(found.parameters[:4], expected.parameters, rtol=1e-6)
+    np.testing.assert_array_equal(solution.parameters[4:], 0.0)
+    np.testing.assert_allclose(solution.parameters[:4], expected.parameters, rtol=1e-6)
 
 
 def test_the_number_of_threads_changes_no_bit():
@@ -249,9 +249,9 @@ def test_correlated_features_of_raw_scales_need_few_evaluations(loss, normalize,
     objective = LinearObjective(
         FitData(X, y.astype(float), lists), loss, alpha=alpha, normalize=normalize
     )
-    found = solve(objective)
-    assert found.problem is None
-    assert found.n_evaluations <= 20
+    solution = solve(objective)
+    assert solution.problem is None
+    assert solution.n_evaluations <= 20
     # Newton's step with second derivatives by differences, in units of features.
     unit = np.r_[1.0 / X.std(axis=0), np.ones(len(objective.extra_start))]
 
@@ -259,9 +259,9 @@ def test_correlated_features_of_raw_scales_need_few_evaluations(loss, normalize,
         value, gradient = objective(unit * parameters)
         return value, unit * gradient
 
-    at = found.parameters / unit
+    at = solution.parameters / unit
     step = np.linalg.solve(hessian(scaled, at), scaled(at)[1])
-    assert found.value - scaled(at - step)[0] < 1e-9
+    assert solution.value - scaled(at - step)[0] < 1e-9
 
 
 def test_the_estimate_of_the_gap_is_near_the_gap():
@@ -295,9 +295,9 @@ def test_products_beyond_numbers_leave_each_feature_its_own_unit(scale):
         FitData(scale * plain.X, plain.y, plain.lists), ListMLE(), alpha=alpha
     )
     expected = solve(LinearObjective(plain, ListMLE(), alpha=0.0))
-    found = solve(objective)
+    solution = solve(objective)
     np.testing.assert_allclose(
-        found.parameters * scale, expected.parameters, rtol=0, atol=1e-4
+        solution.parameters * scale, expected.parameters, rtol=0, atol=1e-4
     )
 
 

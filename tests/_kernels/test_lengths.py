@@ -300,10 +300,12 @@ def test_five_scores_for_twelve_rows_are_refused(loss):
     y = np.array([2.0, 1, 1, 0, 0, 3, 1, 1, 0, 2, 2, 1])
     prepared = loss.prepare(y, LISTS)
     extra = loss.extra_parameters(y, LISTS)
-    given = (extra,) if len(extra) else ()
+    extra_arguments = (extra,) if len(extra) else ()
     match = "scores must have 12 entries, one for each row, got 5"
     with pytest.raises(ValueError, match=match):
-        loss.value_and_gradient(SCORES[:5].copy(), prepared, LISTS, *given)
+        loss.value_and_gradient(SCORES[:5].copy(), prepared, LISTS, *extra_arguments)
     if not isinstance(loss, DavidsonLuce):  # whose products are differences
         with pytest.raises(ValueError, match=r"must have|needs one entry"):
-            loss.hessian_product(SCORES[:5].copy(), prepared, LISTS, DIRECTION, *given)
+            loss.hessian_product(
+                SCORES[:5].copy(), prepared, LISTS, DIRECTION, *extra_arguments
+            )

@@ -34,9 +34,9 @@ class TiedPairs(Loss):
                     logits = np.array([scores[i], scores[j], middle])
                     total = np.logaddexp.reduce(logits)
                     p = np.exp(logits - total)
-                    seen = np.array([y[i] > y[j], y[i] < y[j], y[i] == y[j]])
-                    values[q] += total - logits @ seen
-                    p = p - seen
+                    observed = np.array([y[i] > y[j], y[i] < y[j], y[i] == y[j]])
+                    values[q] += total - logits @ observed
+                    p = p - observed
                     gradient[i] += p[0] + p[2] / 2
                     gradient[j] += p[1] + p[2] / 2
                     in_extra[q] += p[2]
@@ -50,8 +50,8 @@ def data(seed=0, n_features=3):
 
 
 def objective_of(loss, alpha=0.2, X=None, *, weights=None, rows=None, **options):
-    given, y = data()
-    X = given if X is None else X
+    data_of_fit, y = data()
+    X = data_of_fit if X is None else X
     return LinearObjective(
         FitData(X, y, Lists(SIZES), weights, rows), loss, alpha=alpha, **options
     )
@@ -67,8 +67,8 @@ def test_derivatives_equal_differences_of_the_objective(loss, normalize):
     objective = objective_of(loss, weights=weights, normalize=normalize)
     rng = np.random.default_rng(1)
     point = objective.start + 0.5 * rng.standard_normal(len(objective.start))
-    found = derivatives(objective, point)
-    np.testing.assert_allclose(found.gradient, objective(point)[1], atol=1e-14)
+    computed = derivatives(objective, point)
+    np.testing.assert_allclose(computed.gradient, objective(point)[1], atol=1e-14)
     step = 1e-5
     columns = [
         (objective(point + step * e)[1] - objective(point - step * e)[1]) / (2 * step)
@@ -76,7 +76,7 @@ def test_derivatives_equal_differences_of_the_objective(loss, normalize):
     ]
     expected = np.array(columns) - np.diag([0.2] * 3 + [0.0] * (len(point) - 3))
     # Differences over 1e-5 are exact to about 1e-10.
-    np.testing.assert_allclose(found.hessian, expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(computed.hessian, expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -93,9 +93,9 @@ def test_the_meat_adds_the_squares_of_single_lists(loss):
         )
         gradient = alone(point)[1] / 5
         expected = expected + np.outer(gradient, gradient)
-    found = derivatives(objective, point)
-    np.testing.assert_allclose(found.meat, expected, rtol=1e-12, atol=1e-15)
-    assert found.counts.n_lists == 4  # a list of one row tells nothing
+    computed = derivatives(objective, point)
+    np.testing.assert_allclose(computed.meat, expected, rtol=1e-12, atol=1e-15)
+    assert computed.counts.n_lists == 4  # a list of one row tells nothing
 
 
 def test_sparse_narrow_and_gathered_features_give_the_same(tmp_path):
@@ -107,8 +107,8 @@ def test_sparse_narrow_and_gathered_features_give_the_same(tmp_path):
     shuffled = np.memmap(tmp_path / "x", dtype=X.dtype, mode="w+", shape=X.shape)
     shuffled[order] = X
     for other, rows in ((sparse.csr_array(X), None), (shuffled, order)):
-        found = derivatives(objective_of(ListMLE(), X=other, rows=rows), point)
-        for first, second in zip(found[:4], expected[:4], strict=True):
+        computed = derivatives(objective_of(ListMLE(), X=other, rows=rows), point)
+        for first, second in zip(computed[:4], expected[:4], strict=True):
             np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-14)
     narrow = derivatives(objective_of(ListMLE(), X=X.astype(np.float32)), point)
     np.testing.assert_allclose(narrow.hessian, expected.hessian, atol=1e-6)
@@ -134,9 +134,13 @@ def test_covariances_with_a_penalty_are_those_of_the_formula():
     point = np.array([0.3, -0.8, 0.1])
     parts = derivatives(objective, point)
     bread = np.linalg.inv(parts.hessian + 0.3 * np.eye(3))
-    found = estimate(objective, point)
-    assert found.counts.n_lists == parts.counts.n_lists
-    np.testing.assert_allclose(found.clustered, bread @ parts.meat @ bread, rtol=1e-10)
-    np.testing.assert_allclose(found.model, bread @ parts.hessian @ bread, rtol=1e-10)
-    assert found.df == pytest.approx(np.trace(parts.hessian @ bread))
-    assert found.optimism == pytest.approx(np.trace(bread @ parts.meat))
+    estimated = estimate(objective, point)
+    assert estimated.counts.n_lists == parts.counts.n_lists
+    np.testing.assert_allclose(
+        estimated.clustered, bread @ parts.meat @ bread, rtol=1e-10
+    )
+    np.testing.assert_allclose(
+        estimated.model, bread @ parts.hessian @ bread, rtol=1e-10
+    )
+    assert estimated.df == pytest.approx(np.trace(parts.hessian @ bread))
+    assert estimated.optimism == pytest.approx(np.trace(bread @ parts.meat))

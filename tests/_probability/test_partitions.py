@@ -54,20 +54,20 @@ def partitions(model, scores, rows=None, level=1):
     total = sum(potential(model, scores, subset) for subset in subsets(rows))
     for subset in subsets(rows):
         proba = potential(model, scores, subset) / total
-        here = dict.fromkeys(subset, level)
-        rest = sorted(set(rows) - set(subset))
-        if not rest:
-            yield here, proba
+        levels_of_subset = dict.fromkeys(subset, level)
+        remaining = sorted(set(rows) - set(subset))
+        if not remaining:
+            yield levels_of_subset, proba
             continue
-        for below, share in partitions(model, scores, rest, level + 1):
-            yield here | below, proba * share
+        for below, share in partitions(model, scores, remaining, level + 1):
+            yield levels_of_subset | below, proba * share
 
 
 def enumerated(model, scores):
     """Return levels (n_partitions, n_rows) and probabilities of all partitions."""
-    found = list(partitions(model, scores))
-    levels = np.array([[of[i] for i in range(len(scores))] for of, _ in found])
-    return levels, np.array([proba for _, proba in found])
+    all_partitions = list(partitions(model, scores))
+    levels = np.array([[of[i] for i in range(len(scores))] for of, _ in all_partitions])
+    return levels, np.array([proba for _, proba in all_partitions])
 
 
 @pytest.fixture(params=MODELS)
@@ -208,7 +208,7 @@ def test_stage_probabilities_are_shares_of_potentials(model):
             values.append(value)
         return np.array(values)
 
-    found = stage_probabilities(log_likelihoods, scores, y, lists)
+    probabilities = stage_probabilities(log_likelihoods, scores, y, lists)
     expected = np.empty(7)
     for top, left in [
         ((0, 2), (0, 1, 2)),
@@ -219,4 +219,4 @@ def test_stage_probabilities_are_shares_of_potentials(model):
     ]:
         total = sum(potential(model, scores, subset) for subset in subsets(left))
         expected[list(top)] = potential(model, scores, top) / total
-    assert_allclose(found, expected, rtol=1e-13)
+    assert_allclose(probabilities, expected, rtol=1e-13)

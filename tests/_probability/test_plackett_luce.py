@@ -28,18 +28,18 @@ def orders_of(scores):
 def first_k(scores, k):
     """Return the probability of each row to be among the first k, by enumeration."""
     orders, probabilities = orders_of(scores)
-    found = np.zeros(len(scores))
+    proba = np.zeros(len(scores))
     for place in range(min(k, len(scores))):
-        np.add.at(found, orders[:, place], probabilities)
-    return found
+        np.add.at(proba, orders[:, place], probabilities)
+    return proba
 
 
 def exact(scores, sizes, k):
-    found = top_k_probabilities(
+    probabilities = top_k_probabilities(
         np.asarray(scores), Lists(sizes), k, 1, np.random.RandomState(0)
     )
-    assert not found.standard_error.any()
-    return found.probability
+    assert not probabilities.standard_error.any()
+    return probabilities.probability
 
 
 @pytest.mark.parametrize("spread", [0.0, 1.0, 5.0, 20.0])
@@ -57,12 +57,12 @@ def test_top_k_probabilities_equal_enumeration(spread, k):
 @pytest.mark.parametrize("spread", [0.0, 2.0, 400.0])
 def test_top_k_probabilities_sum_to_k_and_follow_the_scores(k, spread):
     scores = spread * np.random.default_rng(0).standard_normal(100)
-    found = exact(scores, [100], k)
+    probabilities = exact(scores, [100], k)
     # A hundred sums of some hundred nodes of at most 1, each rounded.
-    assert found.sum() == pytest.approx(k, abs=1e-11)
-    assert np.all(np.diff(found[np.argsort(scores)]) >= -1e-12)
+    assert probabilities.sum() == pytest.approx(k, abs=1e-11)
+    assert np.all(np.diff(probabilities[np.argsort(scores)]) >= -1e-12)
     if spread == 0.0:
-        np.testing.assert_allclose(found, k / 100, atol=1e-12)
+        np.testing.assert_allclose(probabilities, k / 100, atol=1e-12)
 
 
 def test_top_k_probabilities_of_scores_far_apart_are_certain():
@@ -82,8 +82,8 @@ def test_draws_follow_the_probabilities_of_all_orders():
     codes, counts = np.unique(ranks[:, 2:] @ code, return_counts=True)
     assert len(expected) == factorial(5)
     assert set(codes) <= set(expected)
-    seen = dict(zip(codes, counts, strict=True))
-    table = np.array([(seen.get(c, 0), n_samples * p) for c, p in expected.items()])
+    counted = dict(zip(codes, counts, strict=True))
+    table = np.array([(counted.get(c, 0), n_samples * p) for c, p in expected.items()])
     assert table[:, 1].min() > 5  # as the test needs
     assert stats.chisquare(*table.T).pvalue > 1e-3
     wins = int((ranks[:, 0] == 1).sum())
@@ -130,9 +130,9 @@ def test_stage_probabilities_divide_by_all_that_is_not_better(spread):
     lists = Lists(sizes)
     scores, y = spread * rng.standard_normal(15), rng.integers(0, 3, 15)
     levels = Levels(y, lists)
-    found = stage_probabilities(scores, levels.order, levels.starts, lists)
+    probabilities = stage_probabilities(scores, levels.order, levels.starts, lists)
     of_list = np.repeat(np.arange(4), sizes)
     for i in range(15):
         left = scores[(of_list == of_list[i]) & (y <= y[i])]
         expected = 1 / np.sum(np.exp(np.minimum(left - scores[i], 700.0)))
-        assert found[i] == pytest.approx(expected, rel=1e-12, abs=1e-300)
+        assert probabilities[i] == pytest.approx(expected, rel=1e-12, abs=1e-300)

@@ -51,12 +51,12 @@ def read_orders(path):
     """Return item names, counts, and orders best first, of a PrefLib file."""
     names, counts, orders = {}, [], []
     for line in path.read_text().splitlines():
-        head, _, rest = line.partition(":")
+        head, _, tail = line.partition(":")
         if head.startswith("# ALTERNATIVE NAME"):
-            names[int(head.split()[-1])] = rest.strip()
+            names[int(head.split()[-1])] = tail.strip()
         elif not line.startswith("#"):
             counts.append(float(head))
-            orders.append([int(item) for item in rest.split(",")])
+            orders.append([int(item) for item in tail.split(",")])
     return names, np.array(counts), orders
 
 
@@ -334,11 +334,11 @@ class DavidsonOfTwo(Loss):
     def extra_parameters(self, y, lists):
         return np.zeros(1)
 
-    def value_and_gradient(self, scores, seen, lists, extra):
+    def value_and_gradient(self, scores, observed, lists, extra):
         first, second = scores.reshape(-1, 2).T
         logits = np.column_stack((first, second, extra[0] + (first + second) / 2))
-        values = logsumexp(logits, axis=1) - np.sum(logits * seen, axis=1)
-        slope = softmax(logits, axis=1) - seen
+        values = logsumexp(logits, axis=1) - np.sum(logits * observed, axis=1)
+        slope = softmax(logits, axis=1) - observed
         gradient = slope[:, :2] + slope[:, 2:] / 2
         return values, gradient.ravel(), slope[:, 2:]
 
@@ -358,9 +358,9 @@ def test_a_model_with_a_tie_parameter_plugs_in():
     # Three alternatives a pair; a tie's features are the mean of the two rows.
     rows = np.stack((X[::2], X[1::2], (X[::2] + X[1::2]) / 2), axis=1)
     is_tie = np.tile([0.0, 0.0, 1.0], 150)
-    seen = DavidsonOfTwo().prepare(y, None).ravel().astype(float)
+    observed = DavidsonOfTwo().prepare(y, None).ravel().astype(float)
     known = ConditionalLogit(
-        seen,
+        observed,
         np.column_stack((rows.reshape(-1, 3), is_tie)),
         groups=np.repeat(np.arange(150), 3),
     ).fit(method="newton", disp=0)
@@ -481,16 +481,16 @@ def separates(X, y, groups):
             if y[i] > y[j]
         ]
     )
-    found = linprog(
+    solution = linprog(
         -gaps.sum(axis=0), -gaps, np.zeros(len(gaps)), bounds=[(-1, 1)] * X.shape[1]
     )
-    return -found.fun > 1e-7
+    return -solution.fun > 1e-7
 
 
 @pytest.mark.filterwarnings("ignore:.*fit puts every pair", "ignore:.*Only .* list")
 def test_separation_is_found_where_linear_programming_finds_it():
     rng = np.random.default_rng(0)
-    told, true = [], []
+    reported, true = [], []
     for number in range(80):
         n_lists, size, p = rng.integers((3, 2, 1), (14, 5, 4))
         groups = np.repeat(np.arange(n_lists), size)
@@ -501,15 +501,15 @@ def test_separation_is_found_where_linear_programming_finds_it():
         true.append(separates(X, y, groups))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*Separation")
-            told.append("Separation" in str(ranker.summary(X, y, groups)))
-    assert told == true
+            reported.append("Separation" in str(ranker.summary(X, y, groups)))
+    assert reported == true
     assert 10 < sum(true) < 70
 
 
 def test_a_fit_tells_what_linear_programming_and_the_summary_find_of_items():
     # Items that always win, or a set of items that does, part the data in two.
     rng = np.random.default_rng(0)
-    told, true = [], []
+    reported, true = [], []
     for number in range(60):
         n_lists = rng.integers(8, 40)
         items = np.concatenate(
@@ -525,9 +525,9 @@ def test_a_fit_tells_what_linear_programming_and_the_summary_find_of_items():
             summary = ranker.summary(X, y, groups)
         at_fit = any("no finite weights" in str(warning.message) for warning in caught)
         assert at_fit == ("Separation" in str(summary))
-        told.append(at_fit)
+        reported.append(at_fit)
         true.append(separates(X, y, groups))
-    assert told == true
+    assert reported == true
     assert 10 < sum(true) < 50
 
 
@@ -658,12 +658,12 @@ def test_wrong_arguments_are_named():
 @pytest.mark.parametrize("scale", [1e-140, 1e140])
 def test_z_does_not_depend_on_the_size_of_features(lists, scale):
     X, y, groups = lists
-    found = [
+    summaries = [
         summary_of(RankNetRanker(**EXACT), size * X, y, groups).z
         for size in (1.0, scale)
     ]
     # The fits differ by roundings alone.
-    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+    np.testing.assert_allclose(summaries[1], summaries[0], rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -116,28 +116,35 @@ RANKERS = [
 @pytest.mark.parametrize("ranker", RANKERS, ids=lambda r: repr(r).replace(" ", ""))
 def test_value_gradient_and_fit_are_those_of_one_machine(client, ranker):
     frame = table()
-    here = objective_here(ranker, frame)
-    parameters = here.start + np.random.default_rng(0).normal(size=len(here.start)) / 3
+    local = objective_here(ranker, frame)
+    parameters = (
+        local.start + np.random.default_rng(0).normal(size=len(local.start)) / 3
+    )
     value, gradient = objective_there(ranker, on_dask(frame), client)(parameters)
-    expected_value, expected = here(parameters)
+    expected_value, expected = local(parameters)
     assert value == pytest.approx(expected_value, rel=1e-12)
     size = np.abs(expected).max()
     np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-12 * size)
 
     ranker.set_params(**EXACT)
-    there = skrank.dask.fit(ranker, on_dask(frame), **NAMED)
+    distributed = skrank.dask.fit(ranker, on_dask(frame), **NAMED)
     on_one_machine(ranker, frame)
     size = np.abs(ranker.coef_).max()
-    np.testing.assert_allclose(there.coef_, ranker.coef_, rtol=0, atol=1e-7 * size)
-    np.testing.assert_allclose(there.extra_, ranker.extra_, rtol=0, atol=1e-6)
-    assert there.objective_ == pytest.approx(ranker.objective_, rel=1e-11)
-    np.testing.assert_array_equal(there.coef_ == 0, ranker.coef_ == 0)
-    assert there.n_features_active_ == ranker.n_features_active_
-    np.testing.assert_array_equal(there.at_bounds_, ranker.at_bounds_)
-    np.testing.assert_array_equal(there.feature_names_in_, FEATURES)
+    np.testing.assert_allclose(
+        distributed.coef_, ranker.coef_, rtol=0, atol=1e-7 * size
+    )
+    np.testing.assert_allclose(distributed.extra_, ranker.extra_, rtol=0, atol=1e-6)
+    assert distributed.objective_ == pytest.approx(ranker.objective_, rel=1e-11)
+    np.testing.assert_array_equal(distributed.coef_ == 0, ranker.coef_ == 0)
+    assert distributed.n_features_active_ == ranker.n_features_active_
+    np.testing.assert_array_equal(distributed.at_bounds_, ranker.at_bounds_)
+    np.testing.assert_array_equal(distributed.feature_names_in_, FEATURES)
     expected = ranker.predict(frame[FEATURES])
     np.testing.assert_allclose(
-        there.predict(frame[FEATURES]), expected, rtol=0, atol=1e-6 * np.ptp(expected)
+        distributed.predict(frame[FEATURES]),
+        expected,
+        rtol=0,
+        atol=1e-6 * np.ptp(expected),
     )
 
 
@@ -166,9 +173,9 @@ def test_all_kinds_of_data_give_the_same_fit(client, kind):
             delayed((p[FEATURES].to_numpy(), p.label.to_numpy(), p.group.to_numpy()))
             for p in pieces
         ]
-    there = skrank.dask.fit(ListMLERanker(**EXACT), data, **names)
-    here = on_one_machine(ListMLERanker(**EXACT), frame)
-    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-7)
+    distributed = skrank.dask.fit(ListMLERanker(**EXACT), data, **names)
+    local = on_one_machine(ListMLERanker(**EXACT), frame)
+    np.testing.assert_allclose(distributed.coef_, local.coef_, atol=1e-7)
 
 
 @pytest.mark.parametrize("text", [True, False])
@@ -180,10 +187,10 @@ def test_ties_by_file_order_and_at_random_do_not_depend_on_partitions(
     frame = table(text=text, shuffled=shuffled)
     for ties in ("order", "random"):
         ranker = ListMLERanker(ties=ties, random_state=3, **EXACT)
-        here = on_one_machine(ranker, frame).coef_.copy()
+        local = on_one_machine(ranker, frame).coef_.copy()
         for n_partitions in (2, 5):
-            there = skrank.dask.fit(ranker, on_dask(frame, n_partitions), **NAMED)
-            np.testing.assert_allclose(there.coef_, here, atol=1e-7)
+            distributed = skrank.dask.fit(ranker, on_dask(frame, n_partitions), **NAMED)
+            np.testing.assert_allclose(distributed.coef_, local, atol=1e-7)
 
 
 def test_more_partitions_than_workers_and_uneven_or_empty_ones_are_right(client):
@@ -193,9 +200,9 @@ def test_more_partitions_than_workers_and_uneven_or_empty_ones_are_right(client)
         delayed(frame[(frame.group >= a) & (frame.group < b)])
         for a, b in itertools.pairwise(bounds)
     ]
-    there = skrank.dask.fit(RankNetRanker(**EXACT), parts, **NAMED)
-    here = on_one_machine(RankNetRanker(**EXACT), frame)
-    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-7)
+    distributed = skrank.dask.fit(RankNetRanker(**EXACT), parts, **NAMED)
+    local = on_one_machine(RankNetRanker(**EXACT), frame)
+    np.testing.assert_allclose(distributed.coef_, local.coef_, atol=1e-7)
 
 
 def test_the_bits_do_not_depend_on_the_number_of_workers(client):
@@ -213,29 +220,29 @@ def test_weights_and_a_penalty_by_rule_are_those_of_one_machine(client):
     frame = table()
     frame = frame.assign(weight=frame.group.str[-1].astype(float))  # some weigh nothing
     ranker = RankNetRanker(alpha="auto", **EXACT)
-    there = skrank.dask.fit(ranker, on_dask(frame), weight="weight", **NAMED)
-    here = ranker.fit(
+    distributed = skrank.dask.fit(ranker, on_dask(frame), weight="weight", **NAMED)
+    local = ranker.fit(
         frame[FEATURES], frame.label, frame.group, sample_weight=frame.weight
     )
-    assert there.alpha_ == pytest.approx(here.alpha_, rel=1e-12)
-    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-7)
+    assert distributed.alpha_ == pytest.approx(local.alpha_, rel=1e-12)
+    np.testing.assert_allclose(distributed.coef_, local.coef_, atol=1e-7)
 
 
 def test_weights_of_rows_are_those_of_one_machine(client):
     frame = table()
     frame = frame.assign(weight=np.arange(len(frame)) % 5 / 2.0)
     ranker = RankNetRanker(**EXACT)
-    there = skrank.dask.fit(ranker, on_dask(frame), weight="weight", **NAMED)
-    here = ranker.fit(
+    distributed = skrank.dask.fit(ranker, on_dask(frame), weight="weight", **NAMED)
+    local = ranker.fit(
         frame[FEATURES], frame.label, frame.group, sample_weight=frame.weight
     )
-    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-7)
+    np.testing.assert_allclose(distributed.coef_, local.coef_, atol=1e-7)
     with pytest.raises(ValueError, match=r"PMOP has no terms that belong to single"):
         skrank.dask.fit(PMOPRanker(), on_dask(frame), weight="weight", **NAMED)
     for function in (skrank.dask.summary, skrank.dask.evaluate):
         message = f"{function.__name__}: weights vary inside lists, and only fits"
         with pytest.raises(ValueError, match=message):
-            function(there, on_dask(frame), weight="weight", **NAMED)
+            function(distributed, on_dask(frame), weight="weight", **NAMED)
 
 
 def test_a_list_in_two_partitions_is_named_where_it_cannot_be_moved(client):
@@ -265,13 +272,13 @@ def test_constant_features_are_those_of_all_parts_together(client):
     frame["f0"] = 1.0  # everywhere
     frame.loc[frame.group < "q0030", "f1"] = 2.0  # in the first half alone
     with pytest.warns(UserWarning, match="1 of 10 features are constant") as caught:
-        there = skrank.dask.fit(ListMLERanker(**EXACT), on_dask(frame), **NAMED)
+        distributed = skrank.dask.fit(ListMLERanker(**EXACT), on_dask(frame), **NAMED)
     assert len([w for w in caught if "constant" in str(w.message)]) == 1
-    assert there.coef_[0] == 0
-    assert there.coef_[1] != 0
+    assert distributed.coef_[0] == 0
+    assert distributed.coef_[1] != 0
     with pytest.warns(UserWarning, match="1 of 10 features are constant"):
-        here = on_one_machine(ListMLERanker(**EXACT), frame)
-    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-7)
+        local = on_one_machine(ListMLERanker(**EXACT), frame)
+    np.testing.assert_allclose(distributed.coef_, local.coef_, atol=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -325,20 +332,22 @@ def test_bad_values_on_a_worker_raise_as_on_one_machine(client, column, value, m
 
 def test_a_killed_worker_costs_its_parts_not_the_fit():
     frame = table()
-    here = on_one_machine(ListMLERanker(**EXACT), frame)
+    local = on_one_machine(ListMLERanker(**EXACT), frame)
     data = on_dask(frame, 6)
     with (
         cluster_of(2) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         objective = objective_there(ListMLERanker(), data, client)
-        before = objective(here.coef_)
+        before = objective(local.coef_)
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-        after = objective(here.coef_)
+        after = objective(local.coef_)
         assert after[0] == before[0]
         np.testing.assert_array_equal(after[1], before[1])
-        there = skrank.dask.fit(ListMLERanker(**EXACT), data, client=client, **NAMED)
-    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-7)
+        after_loss = skrank.dask.fit(
+            ListMLERanker(**EXACT), data, client=client, **NAMED
+        )
+    np.testing.assert_allclose(after_loss.coef_, local.coef_, atol=1e-7)
 
 
 def test_a_lost_cluster_is_an_error_in_words_and_nothing_is_stored():
@@ -424,19 +433,21 @@ def test_scores_keep_the_index_and_the_partitions(client):
 def test_summaries_are_those_of_one_machine(client, ranker):
     frame = table()
     ranker.set_params(**EXACT)
-    here = on_one_machine(ranker, frame)
-    one = here.summary(frame[FEATURES], frame.label, frame.group)
-    here.set_params(normalize="size")  # which is for the next fit
-    there = skrank.dask.summary(here, on_dask(frame), **NAMED)
-    here.set_params(normalize=None)
-    np.testing.assert_allclose(there.standard_error, one.standard_error, rtol=1e-8)
-    assert there.n_lists == one.n_lists
-    assert there.fit_value == pytest.approx(one.fit_value, rel=1e-10)
-    assert there.names == one.names
-    parameters = np.concatenate((here.coef_, here.extra_))
-    objective = objective_there(here, on_dask(frame), client)
+    local = on_one_machine(ranker, frame)
+    one = local.summary(frame[FEATURES], frame.label, frame.group)
+    local.set_params(normalize="size")  # which is for the next fit
+    distributed = skrank.dask.summary(local, on_dask(frame), **NAMED)
+    local.set_params(normalize=None)
+    np.testing.assert_allclose(
+        distributed.standard_error, one.standard_error, rtol=1e-8
+    )
+    assert distributed.n_lists == one.n_lists
+    assert distributed.fit_value == pytest.approx(one.fit_value, rel=1e-10)
+    assert distributed.names == one.names
+    parameters = np.concatenate((local.coef_, local.extra_))
+    objective = objective_there(local, on_dask(frame), client)
     meat = derivatives(objective, parameters).meat
-    expected = derivatives(objective_here(here, frame), parameters).meat
+    expected = derivatives(objective_here(local, frame), parameters).meat
     np.testing.assert_allclose(meat, expected, rtol=1e-9, atol=1e-16)
 
 
@@ -447,8 +458,8 @@ def test_summaries_say_what_penalties_and_offsets_leave_untold(client):
     with pytest.warns(UserWarning, match="No standard errors: .*l1_ratio > 0"):
         one = lasso.summary(*data)
     with pytest.warns(UserWarning, match="No standard errors: .*l1_ratio > 0"):
-        there = skrank.dask.summary(lasso, on_dask(frame), **NAMED)
-    assert there.fit_value == pytest.approx(one.fit_value, rel=1e-10)
+        distributed = skrank.dask.summary(lasso, on_dask(frame), **NAMED)
+    assert distributed.fit_value == pytest.approx(one.fit_value, rel=1e-10)
     moved = ListMLERanker().fit(*data, offset=np.arange(len(frame)) % 3)
     with pytest.raises(ValueError, match="was fitted with an offset"):
         skrank.dask.summary(moved, on_dask(frame), **NAMED)

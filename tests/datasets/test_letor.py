@@ -343,8 +343,8 @@ class Endless:
 
     name = "endless"
 
-    def __init__(self, start, rest, n_blocks):
-        self.start, self.rest, self.n_blocks = start, rest, n_blocks
+    def __init__(self, start, remaining, n_blocks):
+        self.start, self.rest, self.n_blocks = start, remaining, n_blocks
 
     def read(self, size):
         assert self.n_blocks, "read on"

@@ -464,9 +464,9 @@ def chosen_by_hand(columns, y, groups, metric, weight_of_list):
 
     def value(counts):
         shares = tuple(count / sum(counts) for count in counts)
-        found = metric(y, columns @ np.array(shares), groups, average=None)
-        values.setdefault(shares, found[~np.isnan(found)])
-        return np.nansum(found * weight_of_list)
+        of_lists = metric(y, columns @ np.array(shares), groups, average=None)
+        values.setdefault(shares, of_lists[~np.isnan(of_lists)])
+        return np.nansum(of_lists * weight_of_list)
 
     counts = (0, 0)
     value((1, 1))
@@ -507,12 +507,12 @@ def test_lists_choose_by_their_weights(data):
     of_list = np.random.default_rng(0).exponential(size=40)
     rows = of_list[groups] * np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     means = np.array([rows[groups == group].mean() for group in range(40)])
-    for given in (of_list[groups], rows):
-        lists = of_list if given is not rows else means
+    for weights in (of_list[groups], rows):
+        lists = of_list if weights is not rows else means
         expected = chosen_by_hand(columns, y, groups, ndcg_score, lists)
-        found = bagged_weights(columns, y, grouping, given)
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert not np.allclose(found, bagged_weights(columns, y, grouping))
+        bagged = bagged_weights(columns, y, grouping, weights)
+        np.testing.assert_allclose(bagged, expected, rtol=1e-12)
+    assert not np.allclose(bagged, bagged_weights(columns, y, grouping))
 
 
 def test_nothing_to_choose_leaves_equal_weights(data):

@@ -276,11 +276,11 @@ def test_searches_and_cross_val_predict_have_a_way_out(data, routing):
     params = {"groups": groups}
     with pytest.raises(ValueError, match="put them on the index of a pandas X"):
         cross_val_predict(ranking_pipeline(), X, y, cv=cv, params=params)
-    found = cross_val_predict(ranking_pipeline(), frame, y, cv=cv, params=params)
+    predicted = cross_val_predict(ranking_pipeline(), frame, y, cv=cv, params=params)
     for train, test in cv.split(X, y, groups):
         model = ranking_pipeline().fit(X[train], y[train], groups=groups[train])
         expected = model.predict(X[test], groups=groups[test])
-        np.testing.assert_allclose(found[test], expected, atol=1e-9)
+        np.testing.assert_allclose(predicted[test], expected, atol=1e-9)
 
 
 def test_cross_validation_equals_the_loop(data, routing):

@@ -629,8 +629,10 @@ MATPLOTLIB = [
 
 
 def nearest(kind, colors):
-    seen = [seen_without(kind, color) for color in colors]
-    return min(np.linalg.norm(a - b) for i, a in enumerate(seen) for b in seen[:i])
+    simulated = [seen_without(kind, color) for color in colors]
+    return min(
+        np.linalg.norm(a - b) for i, a in enumerate(simulated) for b in simulated[:i]
+    )
 
 
 @pytest.mark.parametrize("kind", ["red", "green"])

@@ -110,11 +110,11 @@ def test_the_numbers_of_the_table_are_those_of_the_text():
 
 def test_steps_of_a_metric_add_up_in_the_frame():
     pytest.importorskip("pandas")
-    found = metric()
-    frame = found.to_frame()
-    total = found.first_value + frame["change"].sum()
-    assert total == pytest.approx(found.second_value)
-    np.testing.assert_allclose(frame["value"].iloc[-1], found.second_value)
+    computed = metric()
+    frame = computed.to_frame()
+    total = computed.first_value + frame["change"].sum()
+    assert total == pytest.approx(computed.second_value)
+    np.testing.assert_allclose(frame["value"].iloc[-1], computed.second_value)
 
 
 def test_probabilities_keep_the_rows_and_lists_of_the_user():

@@ -35,7 +35,7 @@ ORDERS = ListMLERanker().fit(X, Y, GROUPS)
     ],
 )
 def test_results_are_of_public_types(name, result, fields):
-    found = result()
-    assert type(found) is getattr(skrank.inspection, name)
-    assert all(isinstance(getattr(found, field), np.ndarray) for field in fields)
+    computed = result()
+    assert type(computed) is getattr(skrank.inspection, name)
+    assert all(isinstance(getattr(computed, field), np.ndarray) for field in fields)
     assert name in skrank.inspection.__all__

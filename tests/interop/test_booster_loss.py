@@ -102,11 +102,11 @@ def test_weights_of_rows_count_as_in_the_loss(loss):
     prepared = loss.weigh_rows(loss.prepare(y[order], lists), weight / means, lists)
     expected = means * loss.value_and_gradient(scores, prepared, lists)[1]
     objective = make_booster_objective(loss, library="lightgbm")
-    found = objective(y[order], scores, weight, lists.sizes)
-    np.testing.assert_allclose(found[0], expected, rtol=1e-12, atol=1e-14)
+    derivatives = objective(y[order], scores, weight, lists.sizes)
+    np.testing.assert_allclose(derivatives[0], expected, rtol=1e-12, atol=1e-14)
     matrix = SimpleNamespace(get_weight=lambda: weight)
     by_rows = make_booster_objective(loss, y[order], groups[order], library="xgboost")
-    for one, other in zip(by_rows(scores, matrix), found, strict=True):
+    for one, other in zip(by_rows(scores, matrix), derivatives, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
     with pytest.raises(ValueError, match="PMOP has no terms that belong to single"):
         make_booster_objective(PMOP(), library="lightgbm")(

@@ -374,10 +374,12 @@ def test_skaters_have_the_fit_of_coxph_where_it_is_finite(small):
             "rank": rows.y.max() + 1 - rows.y,
         }
     ).pivot(index="judge", columns="skater", values="rank")
-    rest = from_rankings(
+    without_one = from_rankings(
         ranks.drop(columns="Alexei Yagudin"), reference="Sergeis Telenkov"
     )
-    worths = fitted(rest, ListMLERanker(ties="efron", last_level="rank")).to_frame()
+    worths = fitted(
+        without_one, ListMLERanker(ties="efron", last_level="rank")
+    ).to_frame()
     # coxph(Surv(rank, 1) ~ skater + strata(judge), ties = "efron") of R's survival 3.5
     for skater, value in {
         "Alexander Abt": 16.1170638745,

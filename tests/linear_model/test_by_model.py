@@ -119,9 +119,11 @@ def test_a_loss_without_extra_parameters_in_its_signature_takes_none_or_empty_on
     scores = np.array([0.5, 0.0, 1.0])
     prepared = loss.prepare(np.array([1.0, 0.0, 2.0]), lists)
     plain = loss.value_and_gradient(scores, prepared, lists)
-    for given in ((np.empty(0),), ()):
-        named = {} if given else {"extra": np.empty(0)}
-        result = loss.value_and_gradient(scores, prepared, lists, *given, **named)
+    for extra_arguments in ((np.empty(0),), ()):
+        named = {} if extra_arguments else {"extra": np.empty(0)}
+        result = loss.value_and_gradient(
+            scores, prepared, lists, *extra_arguments, **named
+        )
         np.testing.assert_array_equal(result[1], plain[1])
     # softmax - [last is best]
     share = np.exp(scores) / np.exp(scores).sum()

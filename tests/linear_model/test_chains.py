@@ -33,15 +33,15 @@ def test_the_paper_s_settings_come_within_one_percent_of_the_optimum(
 ):
     X, y, groups = data
     exact = PMOPRanker("geometric").fit(X, y, groups)
-    found = PMOPRanker(
+    coef = PMOPRanker(
         "geometric", inference, batch_size=batch_size, random_state=0
     ).fit(X, y, groups)
-    assert (found.n_steps, found.learning_rate, found.max_iter) == (1, 0.1, 1000)
-    value = PMOP("geometric")(found.predict(X), y, groups)
-    value += found.alpha / 2 * found.coef_ @ found.coef_
+    assert (coef.n_steps, coef.learning_rate, coef.max_iter) == (1, 0.1, 1000)
+    value = PMOP("geometric")(coef.predict(X), y, groups)
+    value += coef.alpha / 2 * coef.coef_ @ coef.coef_
     assert exact.objective_ <= value < 1.01 * exact.objective_
-    assert found.n_iter_ == 1000
-    assert np.isnan(found.objective_)
+    assert coef.n_iter_ == 1000
+    assert np.isnan(coef.objective_)
 
 
 def test_fits_depend_on_the_seed_but_not_on_threads(data, monkeypatch):
@@ -96,9 +96,11 @@ def test_chains_are_refused_where_they_are_of_no_use(data, inference):
 
 def test_steps_that_overshoot_are_told_where_fit_is_called(data):
     X, y, groups = data
-    with pytest.warns(ConvergenceWarning, match="PMOPRanker: steps overshoot") as told:
+    with pytest.warns(
+        ConvergenceWarning, match="PMOPRanker: steps overshoot"
+    ) as caught:
         chain(max_iter=100, alpha=0.0).fit(100 * X, y, groups)
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
 
 
 def test_features_that_cannot_rank_have_no_weight(data):
@@ -109,8 +111,8 @@ def test_features_that_cannot_rank_have_no_weight(data):
                 np.column_stack((X, 1e3 * groups + 0.1)), y, groups
             )
         assert ranker.coef_[6] == 0.0
-        found = chain(batch_size=batch_size).fit(X, y, groups).coef_
-        assert_allclose(ranker.coef_[:6], found, rtol=1e-9)
+        coef = chain(batch_size=batch_size).fit(X, y, groups).coef_
+        assert_allclose(ranker.coef_[:6], coef, rtol=1e-9)
 
 
 def test_progress_names_the_ranker(data, capsys):

@@ -18,10 +18,10 @@ from skrank.linear_model import (
 
 def test_lists_of_one_row_have_nothing_to_rank_and_say_so(ranker):
     X = np.random.default_rng(0).normal(size=(20, 3))
-    with pytest.warns(UserWarning, match="no list has two rows") as told:
+    with pytest.warns(UserWarning, match="no list has two rows") as caught:
         fitted = ranker().fit(X, np.arange(20), np.arange(20))
     np.testing.assert_array_equal(fitted.coef_, 0.0)
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_lists_of_one_row_among_others_change_no_order(ranker, lists, exact):
@@ -61,9 +61,9 @@ def test_features_that_are_all_constant_say_so_and_nothing_else(ranker):
     groups = np.repeat(np.arange(20), 5)
     X = np.column_stack((groups / 7, np.sin(groups), np.ones(100)))
     y = np.random.default_rng(0).integers(0, 3, 100)
-    with pytest.warns(UserWarning, match="3 of 3 features are constant") as told:
+    with pytest.warns(UserWarning, match="3 of 3 features are constant") as caught:
         fitted = ranker().fit(X, y, groups)
-    assert len(told) == 1
+    assert len(caught) == 1
     np.testing.assert_array_equal(fitted.coef_, 0.0)
 
 
@@ -181,9 +181,9 @@ def test_features_so_small_that_a_penalty_leaves_no_scores_are_told(
     ranker, lists, scale
 ):
     X, y, groups = lists
-    with pytest.warns(UserWarning, match="X is so small beside alpha=0.1") as told:
+    with pytest.warns(UserWarning, match="X is so small beside alpha=0.1") as caught:
         ranker().fit(scale * X, y, groups)
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 @pytest.mark.parametrize("scale", [1e150, 1e300])

@@ -41,9 +41,9 @@ def test_one_pair_has_the_weight_of_the_formula(logistic_ranker, exact, alpha, w
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_without_penalty_no_finite_weights_are_best(logistic_ranker, scale):
     X, y, groups = PAIR
-    with pytest.warns(UserWarning, match="no finite weights are best") as told:
+    with pytest.warns(UserWarning, match="no finite weights are best") as caught:
         fitted = logistic_ranker(alpha=0).fit(scale * np.array(X), y, groups)
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
     assert np.isfinite(fitted.coef_).all()
     assert fitted.coef_[0] > 0
 
@@ -74,9 +74,9 @@ def test_without_penalty_a_feature_that_tells_winners_for_sure_is_named(
         assert abs(logistic_ranker(alpha=0).fit(frame, y, groups).coef_[5]) < 10
         return
     message = "with alpha=0 the fit improves for ever .* a direction of winner, so"
-    with pytest.warns(UserWarning, match=message) as told:
+    with pytest.warns(UserWarning, match=message) as caught:
         fitted = logistic_ranker(alpha=0).fit(frame, y, groups)
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
     assert fitted.coef_[5] > 3
     logistic_ranker(alpha=1e-3).fit(frame, y, groups)
 

@@ -41,8 +41,10 @@ def plain(y, scores, ties="efron", last_level="rank", top_k=None):
             break
         for number in range(d):
             share = number / d if ties == "efron" else 0.0
-            rest = np.exp(scores[left]).sum() - share * np.exp(scores[tied]).sum()
-            total -= np.log(rest) - np.log(number + 1)
+            denominator = (
+                np.exp(scores[left]).sum() - share * np.exp(scores[tied]).sum()
+            )
+            total -= np.log(denominator) - np.log(number + 1)
         total += scores[tied].sum()
         before += d
     return total
@@ -65,8 +67,8 @@ def test_log_likelihoods_equal_a_plain_loop(ties, last_level, top_k, n_grades):
         for _, rows in each_list(groups)
     ]
     assert list_labels(groups).tolist() == np.unique(groups).tolist()
-    found = ranker.log_likelihood(X, y, groups, average=None)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    log_likelihoods = ranker.log_likelihood(X, y, groups, average=None)
+    np.testing.assert_allclose(log_likelihoods, expected, rtol=1e-12)
     total = ranker.log_likelihood(X, y, groups)
     assert total == pytest.approx(sum(expected), rel=1e-12)
     assert ranker.deviance(X, y, groups) == -2 * total
@@ -125,8 +127,8 @@ def test_marginal_ties_are_summed_over_all_orders_exactly(top_k):
             plackett_luce(s[order]) for order in orders if in_order(labels[order])
         )
         expected.append(np.log(total))
-    found = ranker.log_likelihood(X, y, groups, average=None)
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    log_likelihoods = ranker.log_likelihood(X, y, groups, average=None)
+    np.testing.assert_allclose(log_likelihoods, expected, rtol=1e-12, atol=1e-14)
     assert "approximate" not in str(ranker.summary(X, y, groups, covariance="model"))
 
 
@@ -157,9 +159,9 @@ def test_stage_probabilities_multiply_to_the_likelihood():
     X, y, groups = data()
     ranker = ListMLERanker().fit(X, y, groups)
     proba = ranker.stage_proba(X, y, groups)
-    found = [np.log(proba[rows]).sum() for _, rows in each_list(groups)]
+    log_probabilities = [np.log(proba[rows]).sum() for _, rows in each_list(groups)]
     expected = ranker.log_likelihood(X, y, groups, average=None)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(log_probabilities, expected, rtol=1e-12)
 
 
 def test_rows_that_are_not_picked_have_no_stage_probability():
@@ -174,10 +176,10 @@ def test_rows_that_are_not_picked_have_no_stage_probability():
     ):
         with nothing:
             ranker = ListMLERanker(random_state=0, **settings).fit(X, y, groups)
-        found = ranker.stage_proba(X, y, groups)
+        probabilities = ranker.stage_proba(X, y, groups)
         if expected is None:
-            found, expected = np.sort(found), 1 / np.arange(6, 0, -1)
-        np.testing.assert_allclose(found, expected, rtol=1e-14)
+            probabilities, expected = np.sort(probabilities), 1 / np.arange(6, 0, -1)
+        np.testing.assert_allclose(probabilities, expected, rtol=1e-14)
     with nothing:
         ranker = ListMLERanker().fit(X, y, groups)
     last_alone = ranker.stage_proba(X[:3], [1, 1, 0], groups[:3])
@@ -239,8 +241,8 @@ def test_composite_log_likelihoods_add_up_pairs(ranker):
         s, labels = scores[rows], y[rows]
         above = labels[:, None] > labels
         expected.append(np.log(expit(s[:, None] - s))[above].sum())
-    found = ranker.composite_log_likelihood(X, y, groups, average=None)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    log_likelihoods = ranker.composite_log_likelihood(X, y, groups, average=None)
+    np.testing.assert_allclose(log_likelihoods, expected, rtol=1e-12)
     total = ranker.composite_log_likelihood(X, y, groups)
     assert total == pytest.approx(sum(expected), rel=1e-12)
 
@@ -281,10 +283,12 @@ def test_each_ranker_has_the_methods_of_its_model_and_no_others(ranker):
 def test_the_guide_s_table_is_true():
     page = Path(__file__).parents[2] / "doc/likelihoods.md"
     rows = re.findall(r"^\| `(\w+)` \|(.*)\|$", page.read_text("utf-8"), re.MULTILINE)
-    told = {name: [cell.strip() for cell in cells.split("|")] for name, cells in rows}
+    cells_of_guide = {
+        name: [cell.strip() for cell in cells.split("|")] for name, cells in rows
+    }
     names = [name for name in WHO_HAS if WHO_HAS[name] and name != "LinearRanker"]
-    assert set(told) == set.union(*WHO_HAS.values())
-    for method, cells in told.items():
+    assert set(cells_of_guide) == set.union(*WHO_HAS.values())
+    for method, cells in cells_of_guide.items():
         assert len(cells) == len(names)
         having = {name for name, cell in zip(names, cells, strict=True) if cell}
         assert having == {name for name in names if method in WHO_HAS[name]}, method

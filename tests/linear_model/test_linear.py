@@ -54,11 +54,11 @@ def test_a_fit_changes_neither_inputs_nor_parameters(ranker, lists):
     X, y, groups = lists
     groups = np.random.default_rng(0).permutation(groups)
     weight = np.ones(len(y))
-    given = [np.array(values) for values in (X, y, groups, weight)]
+    copies = [np.array(values) for values in (X, y, groups, weight)]
     estimator = ranker()
     before = copy.deepcopy(estimator.get_params())
     estimator.fit(X, y, groups, sample_weight=weight)
-    for values, kept in zip((X, y, groups, weight), given, strict=True):
+    for values, kept in zip((X, y, groups, weight), copies, strict=True):
         np.testing.assert_array_equal(values, kept)
     assert repr(estimator.get_params()) == repr(before)
 
@@ -119,9 +119,9 @@ def test_progress_is_printed_on_request_only(ranker, lists, capsys):
 
 
 def test_a_limit_of_iterations_warns_with_advice_where_fit_was_called(ranker, lists):
-    with pytest.warns(ConvergenceWarning, match="Raise max_iter") as told:
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter") as caught:
         fitted = ranker(max_iter=2).fit(*lists)
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
     assert fitted.n_iter_ == 2
 
 

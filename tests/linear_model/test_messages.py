@@ -152,9 +152,9 @@ def test_a_column_of_labels_counts_as_labels(data):
 def test_groups_in_place_of_the_second_rows_of_pairs_are_told(ranker, data):
     X, y, groups = data
     ranker.fit(X, y, groups)
-    for given in (groups, list(groups), pd.Series(groups)):
+    for second in (groups, list(groups), pd.Series(groups)):
         with pytest.raises(ValueError, match="two tables, X_a and X_b"):
-            ranker.pairwise_proba(X, given)
+            ranker.pairwise_proba(X, second)
 
 
 def test_tables_and_labels_of_other_kinds_say_what_to_pass(data):

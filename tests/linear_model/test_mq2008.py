@@ -36,9 +36,9 @@ def ndcg_of_lists(estimator, parts):
         train = [part for j, part in enumerate(parts) if j != i]
         X_train, y_train, groups_train = map(np.concatenate, zip(*train, strict=True))
         last = estimator.__class__.__name__.lower()
-        given = {} if last == "ridge" else {f"{last}__groups": groups_train}
+        fit_params = {} if last == "ridge" else {f"{last}__groups": groups_train}
         model = make_pipeline(StandardScaler(), estimator)
-        model.fit(X_train, y_train, **given)
+        model.fit(X_train, y_train, **fit_params)
         values.append(ndcg_score(y, model.predict(X), groups, k=10, average=None))
     return np.nan_to_num(np.concatenate(values), nan=0.0)
 

@@ -109,8 +109,8 @@ def test_first_choices_are_those_of_statsmodels(exact):
     )
     ranker = ListMLERanker(alpha=0.0, **exact).fit(X, y, groups, offset=offset)
     np.testing.assert_allclose(ranker.coef_, expected.x, rtol=0, atol=1e-6)
-    found = ranker.log_likelihood(X, y, groups, offset=offset)
-    assert found == pytest.approx(-expected.fun, rel=1e-9)
+    log_likelihoods = ranker.log_likelihood(X, y, groups, offset=offset)
+    assert log_likelihoods == pytest.approx(-expected.fun, rel=1e-9)
 
 
 def test_the_objective_has_it_everywhere(lists, offset):
@@ -132,9 +132,9 @@ def test_the_objective_has_it_everywhere(lists, offset):
     expected = other(longer)
     assert value == pytest.approx(expected[0] - 0.05, rel=1e-12)
     np.testing.assert_allclose(gradient, expected[1][:5], rtol=1e-10, atol=1e-14)
-    found, wanted = derivatives(one, w), derivatives(other, longer)
-    np.testing.assert_allclose(found.hessian, wanted.hessian[:5, :5], rtol=1e-9)
-    np.testing.assert_allclose(found.meat, wanted.meat[:5, :5], rtol=1e-9)
+    computed, wanted = derivatives(one, w), derivatives(other, longer)
+    np.testing.assert_allclose(computed.hessian, wanted.hessian[:5, :5], rtol=1e-9)
+    np.testing.assert_allclose(computed.meat, wanted.meat[:5, :5], rtol=1e-9)
     sums, wider = weighted_gram(one, w).gram, weighted_gram(other, longer).gram
     np.testing.assert_allclose(sums, wider[:5, :5], rtol=1e-9)
     part = data.part(np.array([3, 1, 7]))
@@ -159,9 +159,9 @@ def test_predict_and_score_add_it_where_it_is_given(lists, offset):
     known = ndcg_score(y, ranker.predict(X, offset), groups)
     assert ranker.score(X, y, groups, offset=offset) == known
     assert ranker.score(X, y, groups) == ndcg_score(y, ranker.predict(X), groups)
-    found = ranker.predict_rank(X, groups, offset=offset)
+    computed = ranker.predict_rank(X, groups, offset=offset)
     first = ranker.predict(X, offset)[groups == 0]
-    assert found[groups == 0][np.argmax(first)] == 1
+    assert computed[groups == 0][np.argmax(first)] == 1
 
 
 @pytest.mark.parametrize(
@@ -219,18 +219,22 @@ def test_probabilities_are_those_of_scores_with_it(kind, lists, offset):
     other.coef_, other.extra_ = np.append(ranker.coef_, 1.0), ranker.extra_
     message = "was fitted with an offset, and .* got none: pass offset="
     for name in of_labels:
-        found = getattr(ranker, name)(X, y, groups, offset=offset)
+        computed = getattr(ranker, name)(X, y, groups, offset=offset)
         expected = getattr(other, name)(wide, y, groups)
-        np.testing.assert_allclose(numbers_of(found), numbers_of(expected), rtol=1e-9)
+        np.testing.assert_allclose(
+            numbers_of(computed), numbers_of(expected), rtol=1e-9
+        )
         with pytest.raises(ValueError, match=message):
             getattr(ranker, name)(X, y, groups)
     for name in of_features:
-        given = {"random_state": 0, **({"k": 2} if name == "top_k_proba" else {})}
-        found = getattr(ranker, name)(X, groups, offset=offset, **given)
-        expected = getattr(other, name)(wide, groups, **given)
-        np.testing.assert_allclose(numbers_of(found), numbers_of(expected), rtol=1e-9)
+        options = {"random_state": 0, **({"k": 2} if name == "top_k_proba" else {})}
+        computed = getattr(ranker, name)(X, groups, offset=offset, **options)
+        expected = getattr(other, name)(wide, groups, **options)
+        np.testing.assert_allclose(
+            numbers_of(computed), numbers_of(expected), rtol=1e-9
+        )
         with pytest.raises(ValueError, match=message):
-            getattr(ranker, name)(X, groups, **given)
+            getattr(ranker, name)(X, groups, **options)
     with pytest.raises(ValueError, match=message):
         ranker.summary(X, y, groups)
     summary = ranker.summary(X, y, groups, offset=offset)
@@ -282,20 +286,20 @@ def test_all_kinds_of_fits_take_it(kind, tmp_path):
     X = np.where(rng.random((10_000, 12)) < 0.4, rng.normal(size=(10_000, 12)), 0.0)
     y, offset = rng.integers(0, 3, 10_000), rng.normal(size=10_000)
     settings = {"tol": 1e-10}
-    given = X
+    table = X
     if kind == "sparse":
-        given = sparse.csr_array(X)
+        table = sparse.csr_array(X)
     elif kind == "float32":
-        given = X.astype(np.float32)
-        X = given.astype(float)
+        table = X.astype(np.float32)
+        X = table.astype(float)
     elif kind == "memmap":
-        given = np.memmap(tmp_path / "X", dtype=float, mode="w+", shape=X.shape)
-        given[:] = X
+        table = np.memmap(tmp_path / "X", dtype=float, mode="w+", shape=X.shape)
+        table[:] = X
     elif kind == "threads":
         settings["n_jobs"] = 2
     else:
         settings["normalize"] = "terms"
-    fitted = RankNetRanker(**settings).fit(given, y, groups, offset=offset)
+    fitted = RankNetRanker(**settings).fit(table, y, groups, offset=offset)
     best = optimum(fitted, X, y, groups, offset)
     np.testing.assert_allclose(fitted.coef_, best.x, rtol=0, atol=1e-6)
 
@@ -366,8 +370,8 @@ def test_routing_brings_it_through_pipelines_and_searches_unasked(lists, offset)
             expected = one.score(
                 scaler.transform(X[test]), y[test], groups[test], offset=offset[test]
             )
-            found = search.cv_results_[f"split{number}_test_score"][0]
-            assert found == pytest.approx(expected, rel=1e-12)
+            score = search.cv_results_[f"split{number}_test_score"][0]
+            assert score == pytest.approx(expected, rel=1e-12)
     with sklearn.config_context(enable_metadata_routing=True):
         refused = RankNetRanker().set_fit_request(offset=False)
         with pytest.raises(TypeError, match="offset"):
@@ -386,12 +390,12 @@ def test_ranker_cv_fits_and_scores_with_it(lists, offset):
             one = RankNetRanker(alpha=alpha)
             one.fit(X[train], y[train], groups[train], offset=offset[train])
             expected = one.score(X[test], y[test], groups[test], offset=offset[test])
-            found = search.cv_results_[f"split{number}_test_score"][place]
-            assert found == pytest.approx(expected, rel=1e-9)
+            score = search.cv_results_[f"split{number}_test_score"][place]
+            assert score == pytest.approx(expected, rel=1e-9)
     best = RankNetRanker(alpha=search.alpha_).fit(X, y, groups, offset=offset)
     np.testing.assert_array_equal(search.predict(X, offset), best.predict(X, offset))
-    found = search.score(X, y, groups, offset=offset)
-    assert found == best.score(X, y, groups, offset=offset)
+    score = search.score(X, y, groups, offset=offset)
+    assert score == best.score(X, y, groups, offset=offset)
 
 
 def test_a_scorer_that_hands_on_no_offset_is_refused(lists, offset):

@@ -74,12 +74,12 @@ def test_composite_log_likelihoods_add_up_all_pairs_ties_too(model):
     for q in range(8):
         i, j = (5 * q + rows for rows in np.triu_indices(5, 1))
         proba = FORMULAS[model](scores[i] - scores[j], ranker.tie_parameter_)
-        seen = np.where(y[i] > y[j], 0, np.where(y[i] == y[j], 1, 2))
-        expected.append(np.log(np.choose(seen, list(proba))).sum())
+        observed = np.where(y[i] > y[j], 0, np.where(y[i] == y[j], 1, 2))
+        expected.append(np.log(np.choose(observed, list(proba))).sum())
     shuffled = np.random.default_rng(0).permutation(len(y))
     data = X[shuffled], y[shuffled], groups[shuffled]
-    found = ranker.composite_log_likelihood(*data, average=None)
-    assert_allclose(found, expected, rtol=1e-12)
+    log_likelihoods = ranker.composite_log_likelihood(*data, average=None)
+    assert_allclose(log_likelihoods, expected, rtol=1e-12)
     assert_allclose(ranker.composite_log_likelihood(*data), sum(expected), rtol=1e-12)
 
 
@@ -93,8 +93,8 @@ def test_weighted_pairs_have_the_likelihood_of_pairs_and_no_criterion():
         sign = np.sign(y[i] - y[j])
         log_proba = np.log(expit(sign * (scores[i] - scores[j])))
         expected.append(log_proba[sign != 0].sum())
-    found = ranker.composite_log_likelihood(X, y, groups, average=None)
-    assert_allclose(found, expected, rtol=1e-12)
+    log_likelihoods = ranker.composite_log_likelihood(X, y, groups, average=None)
+    assert_allclose(log_likelihoods, expected, rtol=1e-12)
     # Without weights the optimum is higher.
     plain = RankNetRanker(alpha=0.0, normalize=None).fit(X, y, groups)
     assert plain.composite_log_likelihood(X, y, groups) > sum(expected)
@@ -110,14 +110,14 @@ def three_alternatives(X, y):
     rows = np.stack((first, second, (first + second) / 2), axis=1).reshape(-1, 3)
     rows = np.column_stack((rows, np.tile([0.0, 0.0, 1.0], len(first))))
     a, b = y[::2], y[1::2]
-    seen = np.column_stack((a > b, a < b, a == b)).ravel().astype(float)
-    return seen, rows, np.repeat(np.arange(len(first)), 3)
+    observed = np.column_stack((a > b, a < b, a == b)).ravel().astype(float)
+    return observed, rows, np.repeat(np.arange(len(first)), 3)
 
 
 def test_davidson_has_the_errors_of_a_conditional_logit():
     X, y, groups = graded()
-    seen, rows, pairs = three_alternatives(X, y)
-    known = ConditionalLogit(seen, rows, groups=pairs).fit(method="newton", disp=0)
+    observed, rows, pairs = three_alternatives(X, y)
+    known = ConditionalLogit(observed, rows, groups=pairs).fit(method="newton", disp=0)
     ranker = DavidsonRanker(**EXACT).fit(X, y, groups)
     summary = ranker.summary(X, y, groups, covariance="model")
     assert summary.names == ["x0", "x1", "x2", "log nu"]
@@ -128,7 +128,9 @@ def test_davidson_has_the_errors_of_a_conditional_logit():
     utility = rows @ known.params
     proba = np.exp(utility).reshape(-1, 3)
     proba /= proba.sum(axis=1, keepdims=True)
-    scores = ((seen.reshape(-1, 3) - proba)[:, :, None] * rows.reshape(-1, 3, 4)).sum(1)
+    scores = (
+        (observed.reshape(-1, 3) - proba)[:, :, None] * rows.reshape(-1, 3, 4)
+    ).sum(1)
     sandwich = known.cov_params() @ scores.T @ scores @ known.cov_params()
     assert_allclose(summary.clustered, np.sqrt(np.diag(sandwich)), rtol=1e-6)
 
@@ -205,10 +207,10 @@ def test_without_ties_the_errors_are_those_of_ranknet(model):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*no two rows of a list are tied")
         ranker = model(**EXACT).fit(X, y, groups)
-    found = ranker.summary(X, y, groups)
+    summary = ranker.summary(X, y, groups)
     expected = RankNetRanker(**EXACT).fit(X, y, groups).summary(X, y, groups)
-    assert found.names == expected.names == ["x0", "x1", "x2"]
-    assert "At a limit of the model, so left out" in str(found)
+    assert summary.names == expected.names == ["x0", "x1", "x2"]
+    assert "At a limit of the model, so left out" in str(summary)
     # The limit is one part in e^20 away.
     for what in ("coef", "model", "clustered", "criterion"):
-        assert_allclose(getattr(found, what), getattr(expected, what), rtol=1e-6)
+        assert_allclose(getattr(summary, what), getattr(expected, what), rtol=1e-6)

@@ -55,14 +55,14 @@ def test_four_fruits(fits, prior):
     ranker = DavidsonLuceRanker(alpha=alpha, **EXACT)
     ranker.fit(X, y, groups, sample_weight=weight)
     worth = np.append(0.0, ranker.coef_) if len(ranker.coef_) == 3 else ranker.coef_
-    found = [*(worth - worth[0]), *np.log(ranker.tie_weights_[1:])]
+    computed = [*(worth - worth[0]), *np.log(ranker.tie_weights_[1:])]
     ours = fits["fruit4"]["ours"][prior]
-    np.testing.assert_allclose(found, [*ours["coef"], *ours["log_delta"]], atol=2e-8)
+    np.testing.assert_allclose(computed, [*ours["coef"], *ours["log_delta"]], atol=2e-8)
     total = ranker.objective_ * (weight / np.bincount(groups)[groups]).sum()
     assert total == pytest.approx(ours["objective"], rel=1e-14)
     # A unit of the last digit printed, the seventh; with a prior it stopped early.
     atol = 2e-5 if prior.startswith("normal") else 1e-7
-    np.testing.assert_allclose(found, fits["fruit4"]["published"][prior], atol=atol)
+    np.testing.assert_allclose(computed, fits["fruit4"]["published"][prior], atol=atol)
 
 
 def test_puddings(fits):
@@ -226,13 +226,13 @@ def test_sizes_that_do_not_occur_are_left_out_of_the_summary():
     untied = np.random.default_rng(1).permutation(len(X))
     for tie_weights in ("sizes", "slope"):
         ranker = DavidsonLuceRanker(tie_weights, alpha=0.0, **EXACT)
-        found = ranker.fit(X, untied, groups).summary(X, untied, groups)
+        summaries = ranker.fit(X, untied, groups).summary(X, untied, groups)
         listmle = ListMLERanker(alpha=0.0, **EXACT).fit(X, untied, groups)
         expected = listmle.summary(X, untied, groups)
-        assert found.names == ["x0", "x1"]
-        np.testing.assert_allclose(found.clustered, expected.clustered, rtol=1e-6)
-        np.testing.assert_allclose(found.model, expected.model, rtol=1e-6)
-        assert found.criterion == pytest.approx(expected.criterion, rel=1e-9)
+        assert summaries.names == ["x0", "x1"]
+        np.testing.assert_allclose(summaries.clustered, expected.clustered, rtol=1e-6)
+        np.testing.assert_allclose(summaries.model, expected.model, rtol=1e-6)
+        assert summaries.criterion == pytest.approx(expected.criterion, rel=1e-9)
 
 
 def test_an_optimum_of_many_is_said_to_be_one():

@@ -161,8 +161,8 @@ def test_weights_equal_inside_lists_give_the_same_bits(ranker, lists):
     tiny = np.where(rows, 1e-300 * (1.0 + np.arange(len(y))), weights)
     without = np.where(rows, 0.0, weights)
     expected = ranker.fit(X, y, groups, sample_weight=without).coef_.copy()
-    found = ranker.fit(X, y, groups, sample_weight=tiny).coef_
-    np.testing.assert_array_equal(found, expected)
+    coef = ranker.fit(X, y, groups, sample_weight=tiny).coef_
+    np.testing.assert_array_equal(coef, expected)
     assert (fitted != expected).any()
 
 
@@ -257,7 +257,7 @@ def test_ranker_cv_fits_with_them_and_scores_by_their_means(lists, weights):
     means = means_of(weights, groups)
     scorer = make_ranking_scorer("ndcg")
     for number, (train, test) in enumerate(cv.split(X, y, groups)):
-        for alpha, found in zip(
+        for alpha, score in zip(
             search.alphas_,
             search.cv_results_[f"split{number}_test_score"],
             strict=True,
@@ -267,7 +267,7 @@ def test_ranker_cv_fits_with_them_and_scores_by_their_means(lists, weights):
             expected = scorer(
                 one, X[test], y[test], groups=groups[test], sample_weight=means[test]
             )
-            assert found == pytest.approx(expected, rel=1e-9)
+            assert score == pytest.approx(expected, rel=1e-9)
     best = RankNetRanker(alpha=search.alpha_)
     best.fit(X, y, groups, sample_weight=weights)
     np.testing.assert_array_equal(search.coef_, best.coef_)
@@ -308,9 +308,9 @@ def test_memory_maps_and_threads_give_the_same_bits(tmp_path, lists, weights, n_
 @pytest.mark.filterwarnings("ignore:.*Only .* lists for")
 def test_a_summary_without_the_weights_says_that_the_fit_was_another(lists, weights):
     fitted = ListMLERanker(alpha=0.0).fit(*lists, sample_weight=weights)
-    with pytest.warns(UserWarning, match="not the optimum for these data") as told:
+    with pytest.warns(UserWarning, match="not the optimum for these data") as caught:
         fitted.summary(*lists)
-    assert told
+    assert caught
 
 
 # What knows lists alone.

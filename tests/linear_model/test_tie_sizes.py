@@ -43,8 +43,8 @@ def left_out(ranker, *data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         notes = ranker.fit(*data).summary(*data).notes
-    told = [note for note in notes if note.startswith("At a limit of the model")]
-    return told[0].partition("error: ")[2] if told else ""
+    limit_notes = [note for note in notes if note.startswith("At a limit of the model")]
+    return limit_notes[0].partition("error: ")[2] if limit_notes else ""
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1])

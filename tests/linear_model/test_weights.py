@@ -86,11 +86,11 @@ NORMALIZED = [
 @pytest.mark.parametrize("normalize", ["size", "terms"])
 def test_division_equals_weights_by_hand(estimator, lists, exact, normalize):
     X, y, groups = lists
-    given = group_rows(groups).lists
-    divide = given.sizes.astype(float)
+    partition = group_rows(groups).lists
+    divide = partition.sizes.astype(float)
     if normalize == "terms":
         loss = estimator._loss()
-        divide = np.maximum(loss.n_terms(loss.prepare(y, given), given), 1)
+        divide = np.maximum(loss.n_terms(loss.prepare(y, partition), partition), 1)
     weights = (1 / divide)[groups]
     # Shares are over the sum of weights, the mean over the number of lists.
     alpha = 0.2 * 40 / np.sum(1 / divide)

@@ -173,13 +173,13 @@ def stages(loss, y):
         ]
         if loss.last_level == "skip" or loss.ties == "marginal":
             levels = levels[:-1]
-    found = []
+    picks = []
     done = 0
     for level in levels:
         if loss.top_k is None or done < loss.top_k:
-            found.append((level, best_first[done:]))
+            picks.append((level, best_first[done:]))
         done += len(level)
-    return found
+    return picks
 
 
 def n_picked(loss):

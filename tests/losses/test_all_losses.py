@@ -52,19 +52,21 @@ class Problem:
         """Return values, gradient, and the gradient in the extra parameters."""
         scores = self.scores if scores is None else scores
         extra = self.extra if extra is None else extra
-        given = (extra,) if len(extra) else ()
-        result = self.loss.value_and_gradient(scores, self.prepared, self.lists, *given)
+        extra_arguments = (extra,) if len(extra) else ()
+        result = self.loss.value_and_gradient(
+            scores, self.prepared, self.lists, *extra_arguments
+        )
         values, gradient = result[:2]
-        in_extra = result[2] if given else np.empty((len(self.lists), 0))
+        in_extra = result[2] if extra_arguments else np.empty((len(self.lists), 0))
         assert values.shape == (len(self.lists),)
         assert gradient.shape == (self.lists.n_rows,)
         assert in_extra.shape == (len(self.lists), len(extra))
         return values, gradient, in_extra
 
     def hessian_product(self, direction):
-        given = (self.extra,) if len(self.extra) else ()
+        extra_arguments = (self.extra,) if len(self.extra) else ()
         return self.loss.hessian_product(
-            self.scores, self.prepared, self.lists, direction, *given
+            self.scores, self.prepared, self.lists, direction, *extra_arguments
         )
 
     def parts(self):
@@ -197,14 +199,14 @@ def test_lists_together_equal_lists_apart(case):
     for number, part in enumerate(problem.parts()):
         lists = Lists([part.stop - part.start])
         prepared = problem.loss.prepare(problem.y[part], lists)
-        given = (problem.extra,) if len(problem.extra) else ()
+        extra_arguments = (problem.extra,) if len(problem.extra) else ()
         apart = problem.loss.value_and_gradient(
-            problem.scores[part], prepared, lists, *given
+            problem.scores[part], prepared, lists, *extra_arguments
         )
         bound = problem.rounding()[number]
         assert_allclose(apart[0], together[0][[number]], rtol=0, atol=bound)
         assert_allclose(apart[1], together[1][part], rtol=0, atol=bound)
-        if given:
+        if extra_arguments:
             assert_allclose(apart[2], together[2][[number]], rtol=0, atol=bound)
 
 
@@ -313,9 +315,9 @@ def test_the_loss_can_be_cloned_pickled_and_typed_in_again(case):
     for copy in [clone(case.loss), pickle.loads(pickle.dumps(case.loss)), typed_in]:
         assert copy.get_params() == case.loss.get_params()
         prepared = copy.prepare(problem.y, problem.lists)
-        given = (problem.extra,) if len(problem.extra) else ()
+        extra_arguments = (problem.extra,) if len(problem.extra) else ()
         values = copy.value_and_gradient(
-            problem.scores, prepared, problem.lists, *given
+            problem.scores, prepared, problem.lists, *extra_arguments
         )[0]
         assert_array_equal(values, problem()[0])
 

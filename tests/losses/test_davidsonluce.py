@@ -29,8 +29,8 @@ def test_values_and_gradients_are_the_worked_numbers(worked_numbers):
         assert result[0][0] == pytest.approx(case["loss"], rel=1e-15, abs=1e-15)
         np.testing.assert_allclose(result[1], case["grad_s"], atol=2 * EPS)
         expected = np.zeros(n - 1)
-        given = case["grad_log_delta"][2 : n + 1]
-        expected[: len(given)] = given
+        in_weights = case["grad_log_delta"][2 : n + 1]
+        expected[: len(in_weights)] = in_weights
         np.testing.assert_allclose(result[2][0], expected, atol=4 * EPS)
 
 

@@ -35,12 +35,12 @@ def value_and_gradient(loss, scores, y):
 
 def test_values_and_gradients_are_the_worked_numbers(worked_numbers):
     cases = worked_numbers["cases"]
-    seen = set()
+    distinct = set()
     for case in cases:
         model = case["id"].split("/")[0]
         if model not in WORKED:
             continue
-        seen.add(model)
+        distinct.add(model)
         value, gradient = value_and_gradient(
             ListMLE(**WORKED[model]), case["s"], case["y"]
         )
@@ -52,7 +52,7 @@ def test_values_and_gradients_are_the_worked_numbers(worked_numbers):
             size *= 2.0 ** (len(case["y"]) - 1)
         assert value == pytest.approx(case["loss"], rel=1e-14, abs=1e-15)
         np.testing.assert_allclose(gradient, case["grad_s"], atol=4e-16 * size)
-    assert seen == set(WORKED)
+    assert distinct == set(WORKED)
 
 
 def test_random_ties_are_right_on_average(worked_numbers):

@@ -105,11 +105,11 @@ class AllPairs:
         return sums, sum(np.abs(b).sum(1) + np.abs(b).sum(0) for b in bends)
 
 
-def assert_within(found, sums, n_pairs):
+def assert_within(computed, sums, n_pairs):
     """Check the error against 1e-12 of the absolute terms, or 1e-16 a pair."""
     exact, absolute = sums
     assert np.all(
-        np.abs(found - exact) <= np.maximum(1e-12 * absolute, 1e-16 * n_pairs)
+        np.abs(computed - exact) <= np.maximum(1e-12 * absolute, 1e-16 * n_pairs)
     )
 
 
@@ -129,12 +129,12 @@ def test_sums_are_those_over_all_pairs(loss, a, kind, labels):
     if loss.get_params().get("pair_weight") == "gain":
         y = y % 30.0  # gains of 2^30 and beyond leave all but the best pairs nothing
     prepared = loss.prepare(y, lists)
-    given = () if isinstance(loss, RankNet) else (np.array([a]),)
+    extra_arguments = () if isinstance(loss, RankNet) else (np.array([a]),)
     pairs = AllPairs(loss, s, y, a)
-    values, gradient = loss.value_and_gradient(s, prepared, lists, *given)[:2]
+    values, gradient = loss.value_and_gradient(s, prepared, lists, *extra_arguments)[:2]
     assert_within(values[0], pairs.value(), N * (N - 1) / 2)
     assert_within(gradient, pairs.gradient(), N)
-    product = loss.hessian_product(s, prepared, lists, DIRECTION, *given)
+    product = loss.hessian_product(s, prepared, lists, DIRECTION, *extra_arguments)
     assert_within(product, pairs.product(DIRECTION), N * np.abs(DIRECTION).max())
 
 
@@ -189,7 +189,7 @@ def test_long_lists_go_by_boxes_and_series(monkeypatch, spread, a):
     draw = np.random.default_rng(10)
     y, s = draw.permutation(1000) / 33.0, spread * draw.normal(size=1000)
     v, lists = draw.normal(size=1000), Lists([1000])
-    for loss, given in (
+    for loss, extra_arguments in (
         (RankNet(), ()),
         (RankNet("gain"), ()),
         (Davidson(), (np.array([a]),)),
@@ -197,14 +197,18 @@ def test_long_lists_go_by_boxes_and_series(monkeypatch, spread, a):
     ):
         labels = y if isinstance(loss, RankNet) else y // 10.0  # ties by boxes, too
         prepared, pairs = loss.prepare(labels, lists), AllPairs(loss, s, labels, a)
-        values, gradient = loss.value_and_gradient(s, prepared, lists, *given)[:2]
+        values, gradient = loss.value_and_gradient(
+            s, prepared, lists, *extra_arguments
+        )[:2]
         assert_within(values[0], pairs.value(), 1000 * 999 / 2)
         assert_within(gradient, pairs.gradient(), 1000)
-        product = loss.hessian_product(s, prepared, lists, v, *given)
+        product = loss.hessian_product(s, prepared, lists, v, *extra_arguments)
         assert_within(product, pairs.product(v), 1000 * np.abs(v).max())
-        if given:
+        if extra_arguments:
             step = 1e-4
-            in_a = loss.value_and_gradient(s, prepared, lists, *given)[2][0, 0]
+            in_a = loss.value_and_gradient(s, prepared, lists, *extra_arguments)[2][
+                0, 0
+            ]
             up, down = (
                 AllPairs(loss, s, labels, a + h).value()[0] for h in (step, -step)
             )
@@ -227,14 +231,16 @@ def test_lists_with_and_without_boxes_do_not_touch_each_other():
     draw = np.random.default_rng(8)
     s = draw.normal(size=lists.n_rows)
     y = draw.integers(0, 400, lists.n_rows).astype(float)
-    for loss, given in ((RankNet(), ()), (Davidson(), (np.array([0.2]),))):
+    for loss, extra_arguments in ((RankNet(), ()), (Davidson(), (np.array([0.2]),))):
         prepared = loss.prepare(y, lists)
-        values, gradient = loss.value_and_gradient(s, prepared, lists, *given)[:2]
+        values, gradient = loss.value_and_gradient(
+            s, prepared, lists, *extra_arguments
+        )[:2]
         for q, size in enumerate(sizes):
             rows = slice(lists.offsets[q], lists.offsets[q + 1])
             own = Lists([size])
             alone = loss.value_and_gradient(
-                s[rows].copy(), loss.prepare(y[rows], own), own, *given
+                s[rows].copy(), loss.prepare(y[rows], own), own, *extra_arguments
             )
             assert values[q] == pytest.approx(alone[0][0], rel=1e-14)
             np.testing.assert_allclose(gradient[rows], alone[1], rtol=1e-12, atol=1e-13)

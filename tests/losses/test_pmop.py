@@ -35,17 +35,17 @@ WORKED = {
 
 def test_values_and_gradients_are_the_worked_numbers(worked_numbers):
     cases = worked_numbers["cases"]
-    seen = set()
+    distinct = set()
     for case in cases:
         model = case["id"].split("/")[0]
         if model not in WORKED:
             continue
-        seen.add(model)
+        distinct.add(model)
         values, gradient = evaluate(WORKED[model](case["y"]), case["s"], case["y"])
         size = max(1.0, *map(abs, case["s"]))
         assert values[0] == pytest.approx(case["loss"], rel=1e-15, abs=1e-15)
         np.testing.assert_allclose(gradient, case["grad_s"], atol=2 * EPS * size)
-    assert seen == set(WORKED)
+    assert distinct == set(WORKED)
 
 
 def ordered_partitions(n):
@@ -129,9 +129,9 @@ def test_all_subsets_are_counted(n, scale):
     s, y = scale * rng.standard_normal(n), rng.integers(0, 3, size=n).astype(float)
     logs = np.zeros(n)
     value, gradient, _ = enumerate_geometric(s, y, logs)
-    values, found = evaluate(PMOP("geometric"), s, y)
+    values, slope = evaluate(PMOP("geometric"), s, y)
     assert values[0] == pytest.approx(value, rel=1e-12, abs=1e-12)
-    np.testing.assert_allclose(found, gradient, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(slope, gradient, rtol=0, atol=1e-12)
     logs[1:] = rng.standard_normal(n - 1)
     value, gradient, in_weights = enumerate_geometric(s, y, logs)
     if n > 1:
@@ -163,9 +163,9 @@ def test_sixty_digits_agree(n, scale):
                 in_row += taken / m
             value += mpmath.log(total) - mpmath.fsum(s[level].tolist()) / len(level)
             gradient += in_row / total - (row in level) / mpmath.mpf(len(level))
-    values, found = evaluate(PMOP("geometric"), s, y)
+    values, slope = evaluate(PMOP("geometric"), s, y)
     assert values[0] == pytest.approx(float(value), rel=1e-11)
-    assert found[row] == pytest.approx(float(gradient), abs=1e-11)
+    assert slope[row] == pytest.approx(float(gradient), abs=1e-11)
 
 
 def elementary(a, m):
@@ -231,11 +231,11 @@ def test_long_lists_with_gaps_between_scores(n, gap, gap_follows_labels):
     logs[0] = 0.0
     chosen = {size: logs[size - 1] for size in sizes}
     value, gradient = in_logarithms(s, y, chosen)
-    values, found, _ = evaluate(DavidsonLuce(), s, y, None, logs[1:])
+    values, slope, _ = evaluate(DavidsonLuce(), s, y, None, logs[1:])
     # Sums of n logs, each rounded by gap * eps; then five logs as large as the value.
     tolerance = EPS * n * (1 + gap) + 5 * EPS * value
     assert values[0] == pytest.approx(value, rel=0, abs=tolerance)
-    np.testing.assert_allclose(found, gradient, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(slope, gradient, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("n", [1100, 2000])
@@ -245,9 +245,9 @@ def test_long_lists_with_small_ties(n, gap):
     y = rng.permutation(np.repeat(np.arange(n // 5), 5)).astype(float)
     s = rng.standard_normal(n) + gap * rng.integers(0, 2, size=n)
     value, gradient = in_logarithms(s, y, dict.fromkeys(range(1, 7), 0.0))
-    values, found = evaluate(PMOP("geometric", max_tie_size=6), s, y)
+    values, slope = evaluate(PMOP("geometric", max_tie_size=6), s, y)
     assert values[0] == pytest.approx(value, rel=0, abs=EPS * n * n * (1 + gap))
-    np.testing.assert_allclose(found, gradient, rtol=0, atol=EPS * n * (1 + gap))
+    np.testing.assert_allclose(slope, gradient, rtol=0, atol=EPS * n * (1 + gap))
 
 
 def test_long_lists_and_all_sizes():
@@ -282,9 +282,9 @@ def test_scores_of_any_range(width, n_labels):
     s, y = rng.uniform(0, width, size=60), rng.integers(0, n_labels, size=60)
     s[:2] = 0, width
     value, gradient = in_logarithms(s, y * 1.0, dict.fromkeys(range(1, 61), 0.0))
-    values, found = evaluate(PMOP("geometric"), s, y)
+    values, slope = evaluate(PMOP("geometric"), s, y)
     assert values[0] == pytest.approx(value, rel=1e-13)
-    np.testing.assert_allclose(found, gradient, rtol=0, atol=60 * EPS * (1 + width))
+    np.testing.assert_allclose(slope, gradient, rtol=0, atol=60 * EPS * (1 + width))
 
 
 def enumerate_exactly(mpmath, s, y, log_weights):
@@ -338,21 +338,23 @@ def test_scores_of_any_size_lose_no_digit(loss, size):
             y = rng.integers(0, rng.integers(1, n + 1), n).astype(float)
             lists = Lists([n])
             extra = loss.extra_parameters(y, lists)
-            given = (extra,) if len(extra) else ()
+            extra_arguments = (extra,) if len(extra) else ()
             logs = np.zeros(n)
             if isinstance(loss, DavidsonLuce):
                 logs[1:] = IMPOSSIBLE
                 logs[1 : len(extra) + 1] = extra
             value, gradient, hessian = enumerate_exactly(mpmath, s, y, logs)
-            values, found, *_ = evaluate(loss, s, y, None, *given)
+            values, slope, *_ = evaluate(loss, s, y, None, *extra_arguments)
             # Rounding of differences d is d EPS, and they matter where exp(-d) > 0.
             reach = 750 * EPS
             assert values[0] == pytest.approx(float(value), rel=4 * EPS, abs=reach)
-            np.testing.assert_allclose(found, gradient, rtol=0, atol=reach)
-            assert abs(found.sum()) < 8 * n * EPS
+            np.testing.assert_allclose(slope, gradient, rtol=0, atol=reach)
+            assert abs(slope.sum()) < 8 * n * EPS
             if size <= 1e6:
                 prepared, direction = loss.prepare(y, lists), rng.uniform(-1, 1, n)
-                product = loss.hessian_product(s, prepared, lists, direction, *given)
+                product = loss.hessian_product(
+                    s, prepared, lists, direction, *extra_arguments
+                )
                 # Scores are rounded to EPS of their range, gradients bend within 1.
                 tolerance = 8 * (EPS * max(1.0, np.ptp(s))) ** (2 / 3)
                 np.testing.assert_allclose(
@@ -365,8 +367,11 @@ def test_the_largest_numbers_are_scores(size):
     s = [size, -size, size, 0.0, -size]
     for y in product(range(3), repeat=5):
         log_weights = np.zeros(largest_level(y) - 1)
-        for loss, given in ((PMOP("geometric"), ()), (DavidsonLuce(), (log_weights,))):
-            values, gradient, *_ = evaluate(loss, s, y, None, *given)
+        for loss, extra_arguments in (
+            (PMOP("geometric"), ()),
+            (DavidsonLuce(), (log_weights,)),
+        ):
+            values, gradient, *_ = evaluate(loss, s, y, None, *extra_arguments)
             assert values[0] >= 0.0
             assert abs(gradient.sum()) < 40 * EPS
 
@@ -377,9 +382,9 @@ def test_a_level_may_need_another_way_of_adding_up():
     s = rng.standard_normal(300) - 1e4 * np.repeat(np.arange(6.0), 50)
     y = np.repeat(np.arange(6.0)[::-1], 50)
     value, gradient = in_logarithms(s, y, dict.fromkeys(range(1, 51), 0.0))
-    values, found = evaluate(PMOP("geometric", max_tie_size=50), s, y)
+    values, slope = evaluate(PMOP("geometric", max_tie_size=50), s, y)
     assert values[0] == pytest.approx(value, rel=1e-12)
-    np.testing.assert_allclose(found, gradient, rtol=0, atol=300 * EPS * 5e4)
+    np.testing.assert_allclose(slope, gradient, rtol=0, atol=300 * EPS * 5e4)
 
 
 @pytest.mark.parametrize("loss", [PMOP(), PMOP("geometric"), DavidsonLuce("slope")])
@@ -392,11 +397,11 @@ def test_lists_of_all_lengths_at_once(loss):
     s = rng.standard_normal(lists.n_rows) * lists.expand(np.where(wide, 1e3, 1.0))
     y = rng.integers(0, 4, size=lists.n_rows).astype(float)
     extra = loss.extra_parameters(y, lists) - 0.1
-    given = (extra,) if len(extra) else ()
-    values, gradient = evaluate(loss, s, y, sizes, *given)[:2]
+    extra_arguments = (extra,) if len(extra) else ()
+    values, gradient = evaluate(loss, s, y, sizes, *extra_arguments)[:2]
     for q, (start, size) in enumerate(zip(lists.starts, sizes, strict=True)):
         rows = slice(start, start + size)
-        alone = evaluate(loss, s[rows], y[rows], None, *given)
+        alone = evaluate(loss, s[rows], y[rows], None, *extra_arguments)
         assert alone[0][0] == pytest.approx(values[q], rel=1e-12, abs=1e-13)
         np.testing.assert_allclose(alone[1], gradient[rows], rtol=0, atol=1e-11)
 
@@ -427,8 +432,8 @@ def test_arithmetic_is_not_convex():
 def test_geometric_with_subsets_of_one_row_is_plackett_luce():
     rng = np.random.default_rng(3)
     s, y = rng.standard_normal(30), rng.permutation(30)
-    found = evaluate(PMOP("geometric", max_tie_size=1), s, y)
-    for ours, expected in zip(found, evaluate(ListMLE(), s, y), strict=True):
+    computed = evaluate(PMOP("geometric", max_tie_size=1), s, y)
+    for ours, expected in zip(computed, evaluate(ListMLE(), s, y), strict=True):
         np.testing.assert_allclose(ours, expected, rtol=1e-13, atol=1e-14)
 
 

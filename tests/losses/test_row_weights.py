@@ -308,21 +308,21 @@ def test_curvature_weights_are_those_of_the_hessian_in_lists_of_two(
     d = loss.curvature_weights(problem.scores, problem.prepared, lists).reshape(-1, 2)
     assert (d >= 0).all()
     total = d.sum(axis=1)
-    found = d.prod(axis=1) / np.where(total > 0, total, 1.0)
+    computed = d.prod(axis=1) / np.where(total > 0, total, 1.0)
     if not isinstance(loss, ranksvm._RoundedHinge):  # which takes a width of 1
         e = np.tile([1.0, 0.0], 6)
         expected = loss.hessian_product(problem.scores, problem.prepared, lists, e)
-        np.testing.assert_allclose(found, expected[::2], rtol=0.25, atol=1e-12)
+        np.testing.assert_allclose(computed, expected[::2], rtol=0.25, atol=1e-12)
 
 
 def test_lists_of_equal_weights_keep_their_bits(weighed):
     problem = Weighed(weighed[0])
     plain = problem.loss.value_and_gradient(problem.scores, problem.plain, LISTS)
-    found = problem()
+    computed = problem()
     rows = slice(LISTS.offsets[EQUAL], LISTS.offsets[EQUAL + 1])
-    assert_array_equal(found[0][EQUAL], plain[0][EQUAL])
-    assert_array_equal(found[1][rows], plain[1][rows])
-    assert np.abs(found[0] - plain[0]).max() > 0.01
+    assert_array_equal(computed[0][EQUAL], plain[0][EQUAL])
+    assert_array_equal(computed[1][rows], plain[1][rows])
+    assert np.abs(computed[0] - plain[0]).max() > 0.01
     ones = problem.loss.weigh_rows(problem.plain, np.ones(LISTS.n_rows), LISTS)
     for part, other in zip(
         problem.loss.value_and_gradient(problem.scores, ones, LISTS),
@@ -356,10 +356,10 @@ def test_long_lists_by_boxes_or_sorting_equal_all_pairs(loss, spread):
             gain = 2.0**y - 1
             weight *= (gain[:, None] - gain) / ideal_of(gain.tolist())
     gaps = direction[:, None] - direction
-    for found, table in [(gradient, slope), (product, bend * gaps)]:
+    for computed, table in [(gradient, slope), (product, bend * gaps)]:
         terms = weight * table
         size = np.abs(terms).sum(0) + np.abs(terms).sum(1)
-        error = np.abs(found - (terms.sum(1) - terms.sum(0)))
+        error = np.abs(computed - (terms.sum(1) - terms.sum(0)))
         # Boxes leave 1e-16 a pair of weight 1, and sums of squares their rounding.
         bound = 1e-12 * size + 1e-15 * n * weight.max() * (1.0 + spread)
         assert (error <= bound).all()

@@ -62,11 +62,11 @@ def test_zero_weights_leave_nothing(ties):
         assert not product.any()
 
 
-def log_orders(s, level, rest):
+def log_orders(s, level, remaining):
     """Return log P(the rows of a level come before the rest), order by order."""
     total = 0.0
     for order in permutations(level):
-        left, chance = list(level) + list(rest), 1.0
+        left, chance = list(level) + list(remaining), 1.0
         for pick in order:
             chance *= exp(s[pick]) / fsum(exp(s[i]) for i in left)
             left.remove(pick)

@@ -23,10 +23,10 @@ def evaluate(loss, scores, y, parameter):
 
 def probabilities(loss, gap, parameter):
     """Return P(win), P(loss), P(tie) of two rows, by the loss."""
-    found = []
+    computed = []
     for y in ([1, 0], [0, 1], [0, 0]):
-        found.append(exp(-evaluate(loss, [gap, 0.0], y, parameter)[0][0]))
-    return found
+        computed.append(exp(-evaluate(loss, [gap, 0.0], y, parameter)[0][0]))
+    return computed
 
 
 def softplus(t):

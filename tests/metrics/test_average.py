@@ -203,8 +203,8 @@ def test_ties_inside_a_list_of_retrieved_rows_need_document_ids(
         with pytest.raises(ValueError, match="ndcg_score has tied scores"):
             ndcg_score(*arguments, **options)
     else:
-        given = ndcg_score(*arguments, doc_ids=list("pqrpqr"), **options)
-        assert ndcg_score(*arguments, **options) == given
+        with_ids = ndcg_score(*arguments, doc_ids=list("pqrpqr"), **options)
+        assert ndcg_score(*arguments, **options) == with_ids
 
 
 @pytest.mark.parametrize(

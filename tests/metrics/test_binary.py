@@ -27,59 +27,64 @@ TOL = 64 * EPS
 
 
 # Formulas for relevance in ranked order, the cut-off and what there is to find.
-def precision(ranked, k, found):
+def precision(ranked, k, n_relevant):
     return sum(ranked[:k]) / k
 
 
-def recall(ranked, k, found):
-    return sum(ranked[:k]) / found if found else np.nan
+def recall(ranked, k, n_relevant):
+    return sum(ranked[:k]) / n_relevant if n_relevant else np.nan
 
 
-def f_measure(ranked, k, found):
-    p, r = precision(ranked, k, found), recall(ranked, k, found)
+def f_measure(ranked, k, n_relevant):
+    p, r = precision(ranked, k, n_relevant), recall(ranked, k, n_relevant)
     return 5 * p * r / (4 * p + r) if p + r > 0 else p * r
 
 
-def hit_rate(ranked, k, found):
+def hit_rate(ranked, k, n_relevant):
     return float(any(ranked[:k]))
 
 
-def r_precision(ranked, k, found):
-    return sum(ranked[:found]) / found if found else np.nan
+def r_precision(ranked, k, n_relevant):
+    return sum(ranked[:n_relevant]) / n_relevant if n_relevant else np.nan
 
 
-def reciprocal_rank(ranked, k, found):
+def reciprocal_rank(ranked, k, n_relevant):
     return 1 / (ranked.index(1) + 1) if any(ranked[:k]) else 0.0
 
 
-def rank_biased(ranked, k, found):
+def rank_biased(ranked, k, n_relevant):
     return 0.25 * sum(0.75**i * hit for i, hit in enumerate(ranked[:k]))
 
 
-def search_length(ranked, k, found):
+def search_length(ranked, k, n_relevant):
     places = [i for i, hit in enumerate(ranked) if hit]
     return places[1] - 1 if len(places) > 1 else np.nan
 
 
 def average_precision(divisor):
-    def value(ranked, k, found):
-        if not found:
+    def value(ranked, k, n_relevant):
+        if not n_relevant:
             return np.nan
         total = sum(
             sum(ranked[: i + 1]) / (i + 1) for i in range(k) if ranked[i : i + 1] == [1]
         )
         hits = sum(ranked[:k])
-        return total / {"all": found, "min": min(found, k), "found": hits or 1}[divisor]
+        return (
+            total
+            / {"all": n_relevant, "min": min(n_relevant, k), "found": hits or 1}[
+                divisor
+            ]
+        )
 
     return value
 
 
-def bpref(ranked, k, found):
-    if not found:
+def bpref(ranked, k, n_relevant):
+    if not n_relevant:
         return np.nan
-    least = min(found, len(ranked) - sum(ranked)) or 1
+    least = min(n_relevant, len(ranked) - sum(ranked)) or 1
     above = [ranked[:i].count(0) for i, hit in enumerate(ranked) if hit]
-    return sum(1 - min(n, found) / least for n in above) / found
+    return sum(1 - min(n, n_relevant) / least for n in above) / n_relevant
 
 
 CASES = {
@@ -116,14 +121,14 @@ lists = st.integers(1, 7).flatmap(
 )
 
 
-def over_all_orders(relevant, scores, rows, formula, k, found):
+def over_all_orders(relevant, scores, rows, formula, k, n_relevant):
     """Return a formula's values over the orders that scores leave open."""
     orders = [
         order
         for order in itertools.permutations(rows)
         if all(scores[a] >= scores[b] for a, b in itertools.pairwise(order))
     ]
-    return [formula([relevant[i] for i in order], k, found) for order in orders]
+    return [formula([relevant[i] for i in order], k, n_relevant) for order in orders]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -170,17 +175,17 @@ def test_rows_not_retrieved_are_only_there_to_be_found(name, case):
     y, scores, retrieved, k = case
     relevant = [int(label >= 1) for label in y]
     rows = [i for i in range(len(y)) if retrieved[i]]
-    found = sum(relevant)
+    n_relevant = sum(relevant)
 
-    def full(ranked, k, found):
+    def full(ranked, k, n_relevant):
         if name == "bpref":  # judged rows that are not retrieved count in N
-            least = min(found, len(y) - found) or 1
+            least = min(n_relevant, len(y) - n_relevant) or 1
             above = [ranked[:i].count(0) for i, hit in enumerate(ranked) if hit]
-            lost = sum(1 - min(n, found) / least for n in above)
-            return lost / found if found else np.nan
-        return formula(ranked, k, found)
+            lost = sum(1 - min(n, n_relevant) / least for n in above)
+            return lost / n_relevant if n_relevant else np.nan
+        return formula(ranked, k, n_relevant)
 
-    values = over_all_orders(relevant, scores, rows, full, k, found)
+    values = over_all_orders(relevant, scores, rows, full, k, n_relevant)
     if name not in WITHOUT_CUTOFF:
         options = {**options, "k": k}
     value = metric(
@@ -329,11 +334,11 @@ PUBLISHED = {
 
 def test_values_asserted_in_other_projects_tests(published_values):
     entries = published_values
-    seen = set()
+    distinct = set()
     for entry in entries:
         if entry["metric"] not in PUBLISHED:
             continue
-        seen.add(entry["metric"])
+        distinct.add(entry["metric"])
         options = {"relevance_level": entry.get("threshold", 1)}
         if entry.get("k") is not None:
             options["k"] = entry["k"]
@@ -351,8 +356,8 @@ def test_values_asserted_in_other_projects_tests(published_values):
             options["convention"] = "xgboost"
         value = PUBLISHED[entry["metric"]](y, scores, groups, **options)
         assert value == pytest.approx(entry["expected"], abs=entry["tol"]), entry
-    assert seen in ({"ap"}, set(PUBLISHED))  # those of pyltr, and of others too
-    others = {entry["metric"] for entry in entries} - seen
+    assert distinct in ({"ap"}, set(PUBLISHED))  # those of pyltr, and of others too
+    others = {entry["metric"] for entry in entries} - distinct
     assert others == {"dcg", "ndcg", "err", "kendall_tau"}  # beside their metrics
 
 

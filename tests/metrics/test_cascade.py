@@ -79,16 +79,16 @@ def test_a_tied_list_of_1e5_rows_is_quick_and_right(n_relevant):
     value = err_score(y, np.ones(n), np.zeros(n))
     # Chance that the i-th relevant row stands at place j, by adding places.
     stop, places = 15 / 16, np.arange(1, n + 1)
-    here = np.zeros(15)
-    here[0] = 1
+    share = np.zeros(15)
+    share[0] = 1
     expected = 0.0
     for place in places:
         i = np.arange(15)
-        move = here * np.clip((n_relevant - i) / (n - place + 1), 0, 1)
+        move = share * np.clip((n_relevant - i) / (n - place + 1), 0, 1)
         expected += (move * stop * (1 - stop) ** i).sum() / place
-        here -= move
-        here[1:] += move[:-1]
-        if here.sum() < 1e-18:
+        share -= move
+        share[1:] += move[:-1]
+        if share.sum() < 1e-18:
             break
     # (1/16)**15 is left out of the reference.
     assert value == pytest.approx(expected, rel=1e-10)

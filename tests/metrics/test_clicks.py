@@ -82,13 +82,13 @@ def browsing_chances(a, table=TABLE, tau=1.0):
     """Chance of a click at each rank: the sum over places of the last click."""
     last_click, chances = {0: 1.0}, []
     for rank, a_here in enumerate(a, start=1):
-        here, stays = 0.0, {}
+        clicked, stays = 0.0, {}
         for last, chance in last_click.items():
             click = a_here * reading_chance(table, rank, last, tau)
-            here += chance * click
+            clicked += chance * click
             stays[last] = chance * (1 - click)
-        last_click = {**stays, rank: here}
-        chances.append(here)
+        last_click = {**stays, rank: clicked}
+        chances.append(clicked)
     return chances
 
 

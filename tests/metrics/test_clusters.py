@@ -253,18 +253,18 @@ def test_rankers_are_compared_by_clusters_whose_lists_stay_together():
 def test_a_splitter_keeps_clusters_whole():
     X, y, groups = make_ranking(30, n_features=4, n_informative=2, random_state=0)
     users = np.array([f"user {label % 10}" for label in groups])
-    seen = []
+    recorded = []
 
     class Watched(QueryKFold):
         def split(self, X, y=None, groups=None):
             for train, test in super().split(X, y, groups):
-                seen.append(set(users[train]) & set(users[test]))
+                recorded.append(set(users[train]) & set(users[test]))
                 yield train, test
 
     comparison = compare_rankers(
         {"a": ListMLERanker()}, X, y, groups, cv=Watched(5), clusters=users
     )
-    assert seen == [set()] * 5
+    assert recorded == [set()] * 5
     assert len(np.unique(comparison.clusters)) == 10
     with pytest.raises(ValueError, match="constant inside each list"):
         compare_rankers({"a": Ridge()}, X, y, groups, clusters=np.arange(len(y)))

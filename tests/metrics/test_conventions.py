@@ -40,14 +40,16 @@ def test_every_convention_runs_and_is_explained(tool, name):
     ids = rng.permutation(120).astype(str)
     metric = getattr(metrics, name)
     value = metric(y, scores, groups, convention=tool, doc_ids=ids)
-    found = explain_metric(metric, y, scores, groups, None, tool, doc_ids=ids)
-    assert found.second_value == value
-    assert found.first_value == metric(y, scores, groups)
-    total = sum(step.change for step in found.steps)
-    assert found.first_value + total == pytest.approx(value, abs=32 * EPS)
+    explanation = explain_metric(metric, y, scores, groups, None, tool, doc_ids=ids)
+    assert explanation.second_value == value
+    assert explanation.first_value == metric(y, scores, groups)
+    total = sum(step.change for step in explanation.steps)
+    assert explanation.first_value + total == pytest.approx(value, abs=32 * EPS)
     back = explain_metric(metric, y, scores, groups, tool, None, doc_ids=ids)
-    assert [step.what for step in back.steps] == [step.what for step in found.steps]
-    assert len(str(found).splitlines()) == len(found.steps) + 2
+    assert [step.what for step in back.steps] == [
+        step.what for step in explanation.steps
+    ]
+    assert len(str(explanation).splitlines()) == len(explanation.steps) + 2
     same = explain_metric(metric, y, scores, groups, tool, tool, doc_ids=ids)
     assert same.steps == ()
     assert "nothing differs" in str(same)
@@ -148,15 +150,15 @@ def test_scikit_learns_average_precision_has_no_cutoff():
 
 def test_explanations_say_what_moves_the_number():
     y, scores, groups = [1, 1, 1, 0, 0], [4, 3, 2, 1, 1], [0, 0, 0, 0, 1]
-    found = explain_metric(
+    explanation = explain_metric(
         average_precision_score, y, scores, groups, None, "lightgbm", k=2
     )
-    steps = {step.what: step for step in found.steps}
+    steps = {step.what: step for step in explanation.steps}
     assert steps["divisor"].change == pytest.approx(1 / 3, rel=8 * EPS)
     assert steps["divisor"].before == "all relevant rows"
     assert steps["lists with nothing relevant"].after == "1.0"
     assert steps["relevant labels"].change == 0.0
-    text = str(found)
+    text = str(explanation)
     assert text.startswith("average_precision_score: skrank 0.666667\n")
     assert text.endswith("average_precision_score: lightgbm 1.000000")
     assert "weight" not in text  # without weights there is no such difference
@@ -164,12 +166,14 @@ def test_explanations_say_what_moves_the_number():
 
 def test_explanations_take_options_that_a_convention_does_not_fix():
     rows = [2, 1, 0, 3], [4, 3, 2, 1], [0] * 4
-    found = explain_metric(
+    explanation = explain_metric(
         precision_at_k_score, *rows, None, "xgboost", k=10, relevance_level=2
     )
-    assert (found.first_value, found.second_value) == pytest.approx((0.2, 0.5))
-    found = explain_metric(ndcg_score, *rows, None, "sklearn", gain=np.sqrt)
-    assert found.steps[0].before == "sqrt"
+    assert (explanation.first_value, explanation.second_value) == pytest.approx(
+        (0.2, 0.5)
+    )
+    explanation = explain_metric(ndcg_score, *rows, None, "sklearn", gain=np.sqrt)
+    assert explanation.steps[0].before == "sqrt"
     weighted = explain_metric(
         *(ndcg_score, [1, 0, 0], [2, 1, 1], [0, 0, 1], "sklearn", "lightgbm"),
         sample_weight=[1, 1, 0.25],

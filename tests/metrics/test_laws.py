@@ -122,6 +122,6 @@ def test_the_mean_over_orders_lies_between_worst_and_best(metric, table):
 def test_the_warning_that_all_lists_are_undefined_points_at_the_caller(metric):
     with pytest.warns(
         UndefinedMetricWarning, match="undefined for every list"
-    ) as found:
+    ) as caught:
         assert metric([0, 0], [1, 2], [0, 0]) == 0.0
-    assert found[0].filename == __file__
+    assert caught[0].filename == __file__

@@ -187,12 +187,12 @@ def run_and_judgments(seed, tied=True, lowest=0):
     for topic in range(30):
         names = [f"d{i}" for i in rng.permutation(30)]
         judged = rng.choice(names, rng.integers(1, 20), replace=False)
-        found = rng.choice(names, rng.integers(1, 20), replace=False)
+        retrieved = rng.choice(names, rng.integers(1, 20), replace=False)
         grades = rng.integers(lowest, 4, len(judged)) * (topic % 4 > 0)
-        scores = rng.normal(size=len(found))
+        scores = rng.normal(size=len(retrieved))
         if tied:
-            scores = np.round(scores, 1) + rng.integers(0, 2, len(found)) * 1e-9
-        run[str(topic)] = dict(zip(found.tolist(), scores.tolist(), strict=True))
+            scores = np.round(scores, 1) + rng.integers(0, 2, len(retrieved)) * 1e-9
+        run[str(topic)] = dict(zip(retrieved.tolist(), scores.tolist(), strict=True))
         qrels[str(topic)] = dict(zip(judged.tolist(), grades.tolist(), strict=True))
     return qrels, run
 
@@ -224,13 +224,13 @@ def test_trec_eval(name, seed):
     if not cut and name[-1].isdigit():
         measure, _, cut = name.rpartition("_")
     measure += f"{'_cut' if '_cut_' in name else ''}.{cut}" if cut else ""
-    found = pytrec_eval.RelevanceEvaluator(qrels, {measure}).evaluate(run)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {measure}).evaluate(run)
     rows = from_run(qrels, run)
     values = rows.score(metric, **options, convention="trec_eval", average=None)
     values = np.nan_to_num(values, nan=0.0)
     for topic, value in zip(list_labels(rows.groups), values, strict=True):
-        assert value == pytest.approx(found[topic][name], abs=TOL)
-    mean = np.mean([numbers[name] for numbers in found.values()])
+        assert value == pytest.approx(theirs[topic][name], abs=TOL)
+    mean = np.mean([numbers[name] for numbers in theirs.values()])
     value = rows.score(metric, **options, convention="trec_eval")
     assert value == pytest.approx(mean, abs=TOL)
 
@@ -252,13 +252,13 @@ def test_trec_eval_takes_negative_labels_as_not_judged(name):
     for family in ("map_cut", "ndcg_cut", "P", "recall", "success"):
         if name.startswith(f"{family}_"):
             measure = f"{family}.{name.removeprefix(f'{family}_')}"
-    found = pytrec_eval.RelevanceEvaluator(qrels, {measure}).evaluate(run)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {measure}).evaluate(run)
     rows, grades = as_arrays(qrels, run)
     assert grades.min() == -2
     rows = replace(rows, y_true=grades)
     values = rows.score(metric, convention="trec_eval", average=None, **options)
     for topic, value in zip(list_labels(rows.groups), values, strict=True):
-        assert np.nan_to_num(value) == pytest.approx(found[topic][name], abs=TOL)
+        assert np.nan_to_num(value) == pytest.approx(theirs[topic][name], abs=TOL)
 
 
 def test_negative_labels_are_refused_where_no_tool_takes_them():
@@ -281,8 +281,8 @@ def test_gdeval(metric, name, k):
         pytest.skip("gdeval is a Perl script")
     qrels, run = run_and_judgments(k, lowest=-2)
     measure = ir_measures.parse_measure(f"{name}@{k}")
-    found = ir_measures.gdeval.iter_calc([measure], qrels, run)
-    found = {number.query_id: number.value for number in found}
+    theirs = ir_measures.gdeval.iter_calc([measure], qrels, run)
+    theirs = {number.query_id: number.value for number in theirs}
     rows, grades = as_arrays(qrels, run)
     assert grades.min() == -2
     rows = replace(rows, y_true=grades)
@@ -291,12 +291,12 @@ def test_gdeval(metric, name, k):
     for topic, value in zip(list_labels(rows.groups), values, strict=True):
         if topic in relevant:
             assert value == pytest.approx(
-                found[topic], abs=0.5e-5 + 1e-12
+                theirs[topic], abs=0.5e-5 + 1e-12
             )  # as printed
         else:
             assert np.isnan(value)
     value = rows.score(metric, k=k, convention="gdeval")
-    mean = np.mean([found[topic] for topic in relevant])
+    mean = np.mean([theirs[topic] for topic in relevant])
     assert value == pytest.approx(mean, abs=0.5e-5 + 1e-12)
 
 

@@ -120,8 +120,8 @@ def test_wilcoxon_counts_all_signs_of_tied_ranks(n, seed):
     a[0] = b[0] + 1
     expected = share_of_signs((a - b).astype(float))
     for first, second in ((a, b), (a / 10, b / 10), (a / 7 + 0.1, b / 7 + 0.1)):
-        found = compare_scores(first, second, method="wilcoxon").p_value
-        assert found == pytest.approx(expected, rel=1e-13)
+        p_value = compare_scores(first, second, method="wilcoxon").p_value
+        assert p_value == pytest.approx(expected, rel=1e-13)
 
 
 def test_wilcoxon_of_tenths_is_that_of_whole_numbers():
@@ -139,8 +139,8 @@ def test_wilcoxon_of_tenths_is_that_of_whole_numbers():
         ways = added
     low = 33 * 8  # the negative differences
     tail = sum(count for total, count in ways.items() if total <= low)
-    found = compare_scores(*many, method="wilcoxon").p_value
-    assert found == pytest.approx(2 * tail / 2**48, rel=1e-13)
+    p_value = compare_scores(*many, method="wilcoxon").p_value
+    assert p_value == pytest.approx(2 * tail / 2**48, rel=1e-13)
 
 
 def test_lists_without_a_difference_do_not_move_wilcoxon():
@@ -148,10 +148,10 @@ def test_lists_without_a_difference_do_not_move_wilcoxon():
     plain = compare_scores(a, b, method="wilcoxon").p_value
     for n_equal in (1, 30, 300):
         same = np.full(n_equal, 0.5)
-        found = compare_scores(
+        p_value = compare_scores(
             np.append(a, same), np.append(b, same), method="wilcoxon"
         )
-        assert found.p_value == plain
+        assert p_value.p_value == plain
 
 
 @pytest.mark.parametrize("method", ["randomization", "t", "wilcoxon"])
@@ -161,10 +161,10 @@ def test_differences_of_rounding_alone_are_none(method):
     assert (comparison.low, comparison.difference, comparison.high) == (0, 0, 0)
     # One real difference among them counts as it does among exact ones.
     real = [0.8] + [0.1 + 0.2] * 11
-    for seen in (real, [0.8] + [0.3] * 11):
-        found = compare_scores(seen, [0.3] * 12, method=method, random_state=0)
+    for observed in (real, [0.8] + [0.3] * 11):
+        computed = compare_scores(observed, [0.3] * 12, method=method, random_state=0)
         expected = stats.ttest_1samp([0.5] + [0.0] * 11, 0).pvalue
-        assert found.p_value == pytest.approx(expected if method == "t" else 1.0)
+        assert computed.p_value == pytest.approx(expected if method == "t" else 1.0)
 
 
 @pytest.mark.parametrize("method", ["randomization", "t", "wilcoxon"])
@@ -182,8 +182,8 @@ def test_the_unit_of_a_metric_does_not_matter(method, factor):
         )  # fmt: skip
         assert two.p_value == pytest.approx(one.p_value, rel=1e-10)
         ends = np.array([one.difference, one.low, one.high])
-        found = np.array([two.difference, two.low, two.high]) / factor
-        np.testing.assert_allclose(found, ends, rtol=1e-9, atol=1e-12)
+        computed = np.array([two.difference, two.low, two.high]) / factor
+        np.testing.assert_allclose(computed, ends, rtol=1e-9, atol=1e-12)
 
 
 def test_metrics_that_are_equal_in_exact_arithmetic_do_not_differ():
@@ -314,14 +314,14 @@ def test_values_all_equal_have_an_interval_without_width(method):
 
 def test_many_lists_need_no_more_memory_at_once(monkeypatch):
     a, b = paired(n=500)
-    seen = []
+    recorded = []
     original = np.random.Generator.integers
     for module in ("_intervals", "_paired_tests"):
         monkeypatch.setattr(f"skrank.metrics.{module}.AT_ONCE", 10_000)
 
     class Watching(np.random.Generator):
         def integers(self, *args, size=None, **kwargs):
-            seen.append(np.prod(size))
+            recorded.append(np.prod(size))
             return original(self, *args, size=size, **kwargs)
 
     monkeypatch.setattr(
@@ -329,7 +329,7 @@ def test_many_lists_need_no_more_memory_at_once(monkeypatch):
         lambda seed: Watching(np.random.PCG64(0)),
     )
     compare_scores(a, b, n_resamples=200)
-    assert max(seen) <= 10_000
+    assert max(recorded) <= 10_000
 
 
 @pytest.mark.parametrize(

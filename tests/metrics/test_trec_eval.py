@@ -137,8 +137,8 @@ def test_counts_are_trec_evals(folder, rows):
         part = np.full(len(rows), True) if topic == "all" else rows.groups == topic
         assert (rows.retrieved & part).sum() == numbers["num_ret", topic]
         assert (relevant & part).sum() == numbers["num_rel", topic]
-        found = relevant & rows.retrieved & part
-        assert found.sum() == numbers["num_rel_ret", topic]
+        hits = relevant & rows.retrieved & part
+        assert hits.sum() == numbers["num_rel_ret", topic]
 
 
 def test_ties_without_document_ids_raise(rows):

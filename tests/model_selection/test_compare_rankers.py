@@ -85,17 +85,17 @@ def by_hand(ranker, data, splitter, metric, **groups):
     for train, test in splitter.split(X, y, labels):
         fit_groups = {"groups": labels[train]} if groups.get("learns", True) else {}
         scores = ranker.fit(X[train], y[train], **fit_groups).predict(X[test])
-        found = metric(y[test], scores, labels[test], average=None)
-        values |= dict(zip(list_labels(labels[test]), found, strict=True))
+        of_lists = metric(y[test], scores, labels[test], average=None)
+        values |= dict(zip(list_labels(labels[test]), of_lists, strict=True))
     return np.array([values[label] for label in sorted(values)])
 
 
 def test_values_equal_a_hand_written_loop(data):
     rankers = {"net": RankNetRanker(), "ridge": Ridge()}
-    found = compare_rankers(
+    comparison = compare_rankers(
         rankers, *data, cv=4, metrics=["ndcg@3", "err"], random_state=7
     )
-    np.testing.assert_array_equal(found.lists, np.unique(data[2]))
+    np.testing.assert_array_equal(comparison.lists, np.unique(data[2]))
     splitter = QueryKFold(4, shuffle=True, random_state=7)
 
     def ndcg(*arguments, **options):
@@ -104,19 +104,21 @@ def test_values_equal_a_hand_written_loop(data):
     for name, learns in (("net", True), ("ridge", False)):
         for metric, function in (("ndcg@3", ndcg), ("err", err_score)):
             expected = by_hand(rankers[name], data, splitter, function, learns=learns)
-            np.testing.assert_array_equal(found.results[name].values[metric], expected)
-        assert len(found.results[name].seconds) == 4
+            np.testing.assert_array_equal(
+                comparison.results[name].values[metric], expected
+            )
+        assert len(comparison.results[name].seconds) == 4
     assert (
-        np.isnan(found.results["net"].values["ndcg@3"]).sum()
+        np.isnan(comparison.results["net"].values["ndcg@3"]).sum()
         == np.isnan(by_hand(RankNetRanker(), data, splitter, ndcg)).sum()
     )
 
 
 def test_statistics_are_those_of_the_metrics_package(data):
     rankers = {"a": Constant(), "b": RankNetRanker(), "c": Ridge()}
-    found = compare_rankers(rankers, *data, metrics="ndcg", reference="b", **FEW)
-    values = {name: found.results[name].values["ndcg"] for name in rankers}
-    statistics = found.statistics("ndcg")
+    comparison = compare_rankers(rankers, *data, metrics="ndcg", reference="b", **FEW)
+    values = {name: comparison.results[name].values["ndcg"] for name in rankers}
+    statistics = comparison.statistics("ndcg")
     raw = {}
     for name in ("a", "c"):
         alone = compare_scores(values[name], values["b"], **FEW)
@@ -141,19 +143,19 @@ def test_statistics_are_those_of_the_metrics_package(data):
 @pytest.mark.parametrize("method", ["t", "wilcoxon"])
 def test_p_values_are_those_of_the_method(data, method):
     rankers = {"a": RankNetRanker(), "b": Constant()}
-    found = compare_rankers(rankers, *data, metrics="err@5", method=method, **FEW)
-    a, b = (found.results[name].values["err@5"] for name in rankers)
-    p_value = found.statistics("err@5")["b"].difference.p_value
+    comparison = compare_rankers(rankers, *data, metrics="err@5", method=method, **FEW)
+    a, b = (comparison.results[name].values["err@5"] for name in rankers)
+    p_value = comparison.statistics("err@5")["b"].difference.p_value
     assert p_value == compare_scores(b, a, method=method).p_value
     if method == "t":
         assert p_value == pytest.approx(stats.ttest_rel(b, a).pvalue, rel=1e-9)
 
 
 def test_repeats_shuffle_by_the_seeds_that_follow(data):
-    found = compare_rankers(
+    comparison = compare_rankers(
         [RankNetRanker()], *data, cv=3, metrics="ndcg", n_repeats=3, random_state=5
     )
-    (result,) = found.results.values()
+    (result,) = comparison.results.values()
     each = [
         by_hand(
             RankNetRanker(),
@@ -170,21 +172,21 @@ def test_repeats_shuffle_by_the_seeds_that_follow(data):
     np.testing.assert_allclose(result.repeat_means["ndcg"], means, rtol=1e-14)
     assert len(set(means)) == 3
     assert len(result.seconds) == 9
-    (sd,) = found.to_frame()["sd_of_repeats"]
+    (sd,) = comparison.to_frame()["sd_of_repeats"]
     assert sd == pytest.approx(np.std(means, ddof=1))
-    assert "9 fits a ranker in 3 repeats" in str(found)
+    assert "9 fits a ranker in 3 repeats" in str(comparison)
     # Lists, not lists times repeats, are what the statistics rest on.
-    assert found.statistics("ndcg")["RankNetRanker()"].interval.n_lists == (
+    assert comparison.statistics("ndcg")["RankNetRanker()"].interval.n_lists == (
         np.count_nonzero(~np.isnan(each[0]))
     )
 
 
 def test_lists_tested_more_than_once_or_never_count_once_or_not_at_all(data):
     splitter = GroupShuffleSplit(3, test_size=0.3, random_state=2)
-    found = compare_rankers([Ridge()], *data, cv=splitter, metrics="err", **FEW)
-    seen = [data[2][test] for _, test in splitter.split(data[0], data[1], data[2])]
-    np.testing.assert_array_equal(found.lists, np.unique(np.concatenate(seen)))
-    assert len(found.lists) < len(np.unique(data[2]))
+    comparison = compare_rankers([Ridge()], *data, cv=splitter, metrics="err", **FEW)
+    tested = [data[2][test] for _, test in splitter.split(data[0], data[1], data[2])]
+    np.testing.assert_array_equal(comparison.lists, np.unique(np.concatenate(tested)))
+    assert len(comparison.lists) < len(np.unique(data[2]))
 
 
 def test_the_seed_decides_everything(data):
@@ -202,10 +204,12 @@ def test_groups_come_from_the_argument_or_the_index_of_y(data):
     X, y, groups = data
     options = {"metrics": "ndcg@5", **FEW}
     expected = compare_rankers([RankNetRanker()], X, y, groups, **options)
-    found = compare_rankers([RankNetRanker()], X, with_groups(y, groups), **options)
+    comparison = compare_rankers(
+        [RankNetRanker()], X, with_groups(y, groups), **options
+    )
     for name, result in expected.results.items():
         np.testing.assert_array_equal(
-            result.values["ndcg@5"], found.results[name].values["ndcg@5"]
+            result.values["ndcg@5"], comparison.results[name].values["ndcg@5"]
         )
     with pytest.raises(ValueError, match="no groups were given"):
         compare_rankers([RankNetRanker()], X, y)
@@ -225,41 +229,41 @@ def test_pipelines_searches_and_frames_learn_from_groups(data):
             cv=GroupKFold(2),
         ),
     }
-    found = compare_rankers(rankers, frame, y, names, cv=2, metrics="ndcg", **FEW)
-    assert [result.problem for result in found.results.values()] == [None, None]
-    values = [result.values["ndcg"] for result in found.results.values()]
+    comparison = compare_rankers(rankers, frame, y, names, cv=2, metrics="ndcg", **FEW)
+    assert [result.problem for result in comparison.results.values()] == [None, None]
+    values = [result.values["ndcg"] for result in comparison.results.values()]
     np.testing.assert_array_equal(*values)
-    assert found.lists.tolist() == sorted(set(names))
+    assert comparison.lists.tolist() == sorted(set(names))
 
 
 def test_a_search_hands_groups_to_what_scales_by_list(data):
     pipe = make_pipeline(QueryScaler(), RankNetRanker(alpha=0.1))
     search = GridSearchCV(pipe, {"ranknetranker__alpha": [0.1]}, cv=GroupKFold(2))
     rankers = {"pipeline": pipe, "search": search}
-    found = compare_rankers(rankers, *data, cv=2, metrics="ndcg", **FEW)
-    assert [result.problem for result in found.results.values()] == [None, None]
-    values = [result.values["ndcg"] for result in found.results.values()]
+    comparison = compare_rankers(rankers, *data, cv=2, metrics="ndcg", **FEW)
+    assert [result.problem for result in comparison.results.values()] == [None, None]
+    values = [result.values["ndcg"] for result in comparison.results.values()]
     np.testing.assert_array_equal(*values)
 
 
 def test_a_ranker_that_fails_is_noted_and_the_others_go_on(data):
     rankers = {"good": Ridge(), "bad": Fails(), "nan": Constant(np.nan)}
-    found = compare_rankers(rankers, *data, metrics="ndcg", **FEW)
-    assert found.results["bad"].problem == "failed: no luck"
-    assert "NaN" in found.results["nan"].problem
-    assert list(found.statistics("ndcg")) == ["good"]
-    text = str(found)
+    comparison = compare_rankers(rankers, *data, metrics="ndcg", **FEW)
+    assert comparison.results["bad"].problem == "failed: no luck"
+    assert "NaN" in comparison.results["nan"].problem
+    assert list(comparison.statistics("ndcg")) == ["good"]
+    text = str(comparison)
     assert "bad [1]" in text
     assert "[1] failed: no luck" in text
-    frame = found.to_frame()
+    frame = comparison.to_frame()
     assert frame.loc[("ndcg", "bad"), "problem"] == "failed: no luck"
     assert np.isnan(frame.loc[("ndcg", "bad"), "mean"])
 
 
 def test_without_a_reference_there_are_means_and_no_differences(data):
-    found = compare_rankers([Fails(), Ridge()], *data, metrics="ndcg", **FEW)
-    assert found.statistics("ndcg")["Ridge()"].difference is None
-    assert not np.isnan(found.statistics("ndcg")["Ridge()"].interval.mean)
+    comparison = compare_rankers([Fails(), Ridge()], *data, metrics="ndcg", **FEW)
+    assert comparison.statistics("ndcg")["Ridge()"].difference is None
+    assert not np.isnan(comparison.statistics("ndcg")["Ridge()"].interval.mean)
     alone = compare_rankers([Fails()], *data, metrics="ndcg", **FEW)
     assert "No ranker has values" in str(alone)
     assert "failed: no luck" in str(alone)
@@ -269,10 +273,10 @@ def test_without_a_reference_there_are_means_and_no_differences(data):
 
 
 def test_lists_without_a_value_are_left_out_and_counted_as_zero(data):
-    found = compare_rankers([Ridge(), Constant()], *data, metrics="ndcg", **FEW)
+    comparison = compare_rankers([Ridge(), Constant()], *data, metrics="ndcg", **FEW)
     n_empty = sum(not data[1][data[2] == label].any() for label in np.unique(data[2]))
     assert n_empty >= 2
-    text = str(found)
+    text = str(comparison)
     assert f"ndcg has no value in {n_empty} lists" in text
     assert "as 0" in text.splitlines()[0]
     filled = compare_rankers(
@@ -280,15 +284,17 @@ def test_lists_without_a_value_are_left_out_and_counted_as_zero(data):
     )
     for name, statistics in filled.statistics("ndcg").items():
         assert statistics.interval.mean == pytest.approx(
-            found.statistics("ndcg")[name].mean_empty_as_zero, rel=1e-14
+            comparison.statistics("ndcg")[name].mean_empty_as_zero, rel=1e-14
         )
     assert "as 0" not in str(filled).splitlines()[0]
 
 
 def test_a_metric_that_is_defined_for_one_list_only_has_no_difference():
     X, y, groups = np.arange(6.0).reshape(6, 1), [0, 1, 0, 0, 0, 0], [1, 1, 2, 2, 3, 3]
-    found = compare_rankers([Ridge(), Constant()], X, y, groups, cv=3, metrics="ndcg")
-    statistics = found.statistics("ndcg")
+    comparison = compare_rankers(
+        [Ridge(), Constant()], X, y, groups, cv=3, metrics="ndcg"
+    )
+    statistics = comparison.statistics("ndcg")
     assert statistics["Constant()"].difference is None
     assert statistics["Constant()"].interval.n_lists == 1
     nothing = compare_rankers([Ridge()], X, np.zeros(6), groups, cv=3, metrics="ndcg")
@@ -305,12 +311,12 @@ def test_lines_are_at_most_88_characters_and_say_what_is_conditional(data):
     long_gain = make_ranking_scorer(ndcg_score, k=10, gain="linear")
     dcg = ["dcg", "ndcg@10", long_gain, expected_search_length_scorer()]
     X, y, groups = data
-    found = compare_rankers(
+    comparison = compare_rankers(
         rankers, X, y * 100, groups, metrics=dcg, n_repeats=2, **FEW
     )
-    lines = str(found).splitlines()
+    lines = str(comparison).splitlines()
     assert max(map(len, lines)) <= 88
-    flat = " ".join(str(found).split())
+    flat = " ".join(str(comparison).split())
     assert "conditional on the trained models" in flat
     assert "randomization test, by Holm's correction" in flat
     assert "RankRegressionRanker(differences='margin', tol=1e-09)" in lines
@@ -325,31 +331,31 @@ def test_the_best_stands_first(data):
 
 def test_the_frame_holds_what_the_table_shows(data):
     rankers = {"a": Constant(), "b": RankNetRanker()}
-    found = compare_rankers(rankers, *data, metrics=["ndcg", "err"], **FEW)
-    frame = found.to_frame()
+    comparison = compare_rankers(rankers, *data, metrics=["ndcg", "err"], **FEW)
+    frame = comparison.to_frame()
     assert list(frame.index) == [
         (metric, name) for metric in ("ndcg", "err") for name in "ab"
     ]
     for (metric, name), row in frame.iterrows():
-        statistics = found.statistics(metric)[name]
+        statistics = comparison.statistics(metric)[name]
         assert row["mean"] == statistics.interval.mean
         assert (row["low"], row["high"]) == (
             statistics.interval.low,
             statistics.interval.high,
         )
-        assert row["n_lists"] + row["n_empty"] == len(found.lists)
+        assert row["n_lists"] + row["n_empty"] == len(comparison.lists)
         if name == "b":
             assert row["difference"] == statistics.difference.difference
             assert row["p_holm"] == statistics.difference.p_holm
-            assert row["fit_seconds"] == sum(found.results["b"].seconds)
+            assert row["fit_seconds"] == sum(comparison.results["b"].seconds)
 
 
 def test_pandas_is_imported_for_a_frame_only(data, monkeypatch):
-    found = compare_rankers([Ridge()], *data, metrics="err", **FEW)
+    comparison = compare_rankers([Ridge()], *data, metrics="err", **FEW)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    assert str(found).startswith("err")
+    assert str(comparison).startswith("err")
     with pytest.raises(ImportError, match="pandas"):
-        found.to_frame()
+        comparison.to_frame()
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -377,8 +383,8 @@ def test_functions_scorers_and_losses_are_metrics(data):
         return np.array([np.sum(groups == label) for label in list_labels(groups)])
 
     metrics = [longest, average_precision_score, expected_search_length_scorer()]
-    found = compare_rankers([Ridge()], *data, metrics=metrics, **FEW)
-    values = found.results["Ridge()"].values
+    comparison = compare_rankers([Ridge()], *data, metrics=metrics, **FEW)
+    values = comparison.results["Ridge()"].values
     assert list(values) == [
         "longest",
         "average_precision",
@@ -392,9 +398,9 @@ def test_functions_scorers_and_losses_are_metrics(data):
 
 def test_a_convention_decides_what_empty_lists_count_as(data):
     metrics = {"lightgbm": ndcg_scorer(k=5, convention="lightgbm")}
-    found = compare_rankers([Ridge()], *data, metrics=metrics, **FEW)
-    values = found.results["Ridge()"].values["lightgbm"]
-    empty = [not data[1][data[2] == label].any() for label in found.lists]
+    comparison = compare_rankers([Ridge()], *data, metrics=metrics, **FEW)
+    values = comparison.results["Ridge()"].values["lightgbm"]
+    empty = [not data[1][data[2] == label].any() for label in comparison.lists]
     assert (values[empty] == 1.0).all()
 
 
@@ -480,9 +486,9 @@ def test_labels_and_rows_are_checked_before_anything_is_fitted(data):
 
 
 def test_it_is_short_where_it_is_not_printed(data):
-    found = compare_rankers([Ridge()], *data, metrics="err", **FEW)
+    comparison = compare_rankers([Ridge()], *data, metrics="err", **FEW)
     assert (
-        repr(found)
+        repr(comparison)
         == "<RankerComparison: rankers: 1, lists: 40; print it for the table>"
     )
 
@@ -499,9 +505,9 @@ def test_labels_that_no_metric_takes_are_an_error_and_some_a_note(data):
     with pytest.raises(ValueError, match=r"no metric applies.*labels of at least 0"):
         compare_rankers([Ridge()], X, y - 9, groups, metrics="ndcg")
     metrics = ["ndcg", "pairwise_accuracy"]
-    found = compare_rankers([Ridge()], X, y - 9, groups, metrics=metrics, **FEW)
-    assert found.metrics == ["pairwise_accuracy"]
-    assert "ndcg not shown: ndcg_score needs labels of at least 0" in str(found)
+    comparison = compare_rankers([Ridge()], X, y - 9, groups, metrics=metrics, **FEW)
+    assert comparison.metrics == ["pairwise_accuracy"]
+    assert "ndcg not shown: ndcg_score needs labels of at least 0" in str(comparison)
 
 
 def test_marks_stand_in_order_and_notes_begin_with_a_capital():
@@ -520,9 +526,9 @@ def test_marks_stand_in_order_and_notes_begin_with_a_capital():
 
 
 def test_a_budget_leaves_out_what_is_expected_to_exceed_it(data):
-    found = compare_rankers([Ridge()], *data, metrics="err", budget=0.0, **FEW)
-    assert isinstance(found, RankerComparison)
-    assert "over the budget of 0 s" in found.results["Ridge()"].problem
+    comparison = compare_rankers([Ridge()], *data, metrics="err", budget=0.0, **FEW)
+    assert isinstance(comparison, RankerComparison)
+    assert "over the budget of 0 s" in comparison.results["Ridge()"].problem
 
 
 def test_what_the_documentation_shows_runs(capsys):

@@ -60,14 +60,14 @@ def test_each_size_adds_whole_lists_to_those_before(data, shuffle):
     assert sizes.tolist() == [2, 5, 20]
     assert len(Spy.seen) == 9
     for fold, (train, _) in enumerate(QueryKFold(3).split(rows, y, groups)):
-        seen = Spy.seen[3 * fold : 3 * fold + 3]
-        for size, learned in zip(sizes, seen, strict=True):
+        fits_of_fold = Spy.seen[3 * fold : 3 * fold + 3]
+        for size, learned in zip(sizes, fits_of_fold, strict=True):
             lists = set(groups[learned])
             assert len(lists) == size
             assert sorted(learned) == [row for row in train if groups[row] in lists]
-        assert set(seen[0]) < set(seen[1]) < set(seen[2])
+        assert set(fits_of_fold[0]) < set(fits_of_fold[1]) < set(fits_of_fold[2])
         appearing = list(dict.fromkeys(groups[train]))
-        assert (set(groups[seen[1]]) == set(appearing[:5])) == (not shuffle)
+        assert (set(groups[fits_of_fold[1]]) == set(appearing[:5])) == (not shuffle)
 
 
 def test_scores_equal_a_hand_written_loop(data):
@@ -79,19 +79,19 @@ def test_scores_equal_a_hand_written_loop(data):
     assert train_scores.shape == test_scores.shape == (1, 3)
     for fold, (train, test) in enumerate(QueryKFold(3).split(X, y, groups)):
         ranker = RankNetRanker().fit(X[train], y[train], groups[train])
-        for part, found in ((train, train_scores), (test, test_scores)):
+        for part, scores in ((train, train_scores), (test, test_scores)):
             expected = ndcg_score(y[part], ranker.predict(X[part]), groups[part], k=5)
-            assert found[0, fold] == pytest.approx(expected, rel=1e-12)
+            assert scores[0, fold] == pytest.approx(expected, rel=1e-12)
 
 
 def test_it_equals_that_of_scikit_learn_for_lists_of_one_row():
     X, y, groups = make_ranking(40, list_size=1, n_features=3, random_state=0)
     options = {"train_sizes": [4, 12], "cv": KFold(4)}
     ours = learning_curve(Ridge(), X, y, groups, shuffle=False, **options)
-    for found, expected in zip(
+    for scores, expected in zip(
         ours, sklearn_curve(Ridge(), X, y, **options), strict=True
     ):
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
+        np.testing.assert_allclose(scores, expected, rtol=1e-9)
 
 
 def test_scorers_metrics_and_own_scores_are_handed_groups(data):
@@ -106,11 +106,11 @@ def test_scorers_metrics_and_own_scores_are_handed_groups(data):
     for ranker in rankers:
         expected = learning_curve(ranker, X, y, groups, scoring="ndcg@10", **options)
         for scoring in (None, ndcg_scorer(k=10), ndcg_at_10):
-            found = learning_curve(
+            scores = learning_curve(
                 ranker, X, with_groups(y, groups), scoring=scoring, **options
             )
-            np.testing.assert_array_equal(found[1], expected[1])
-            np.testing.assert_array_equal(found[2], expected[2])
+            np.testing.assert_array_equal(scores[1], expected[1])
+            np.testing.assert_array_equal(scores[2], expected[2])
 
 
 def test_the_seed_draws_the_lists(data):

@@ -93,7 +93,9 @@ def test_a_path_takes_far_fewer_evaluations_than_single_fits(data, monkeypatch):
 
     gram = proximal.weighted_gram
     monkeypatch.setattr(
-        proximal, "weighted_gram", lambda *given: grams.append(1) or gram(*given)
+        proximal,
+        "weighted_gram",
+        lambda *arguments: grams.append(1) or gram(*arguments),
     )
     search = RankerCV(ListMLERanker(l1_ratio=0.9), alphas=20, cv=3).fit(*data)
     together, n_grams = len(calls), len(grams)

@@ -189,8 +189,8 @@ def assert_search_equals_a_loop(search, splits):
     for number, alpha in enumerate(GRID["alpha"]):
         by_hand = scores_by_hand(alpha, splits)
         for fold, score in enumerate(by_hand):
-            found = search.cv_results_[f"split{fold}_test_score"][number]
-            np.testing.assert_allclose(found, score, rtol=1e-12, atol=1e-12)
+            test_score = search.cv_results_[f"split{fold}_test_score"][number]
+            np.testing.assert_allclose(test_score, score, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=str)

@@ -101,10 +101,10 @@ def test_gradients_of_the_loss_are_right(masked):
 
 @pytest.mark.parametrize("upper", [True, False])
 def test_gradients_of_the_scores_are_right(upper):
-    given = [draw(2, 6, 3, seed=0), draw(2, 6, 3, seed=1), draw(3, seed=2)]
-    for tensor in given:
+    inputs = [draw(2, 6, 3, seed=0), draw(2, 6, 3, seed=1), draw(3, seed=2)]
+    for tensor in inputs:
         tensor.requires_grad_()
-    assert torch.autograd.gradcheck(lambda *all_: Pointing.apply(*all_, upper), given)
+    assert torch.autograd.gradcheck(lambda *all_: Pointing.apply(*all_, upper), inputs)
 
 
 def test_scores_are_those_of_the_formula():
@@ -199,8 +199,8 @@ def test_decoding_takes_the_best_at_each_place_in_lists_of_any_length(arranger, 
     h, user, sizes = draw(3, 7, 3), draw(3, 3, seed=1), np.array([7, 4, 1])
     order = arrange([Decoder(arranger, h, user, exact)], sizes)
     for number, size in enumerate(sizes):
-        here = h[number : number + 1, :size], user[number : number + 1]
-        assert order[number, :size].tolist() == greedy_order(arranger, *here)
+        of_list = h[number : number + 1, :size], user[number : number + 1]
+        assert order[number, :size].tolist() == greedy_order(arranger, *of_list)
         assert order[number, size:].tolist() == list(range(size, 7))
 
 
@@ -241,11 +241,11 @@ def test_later_places_than_known_count_as_the_last(arranger):
 
 @pytest.mark.parametrize("upper", [True, False])
 def test_gradients_do_not_depend_on_how_much_is_kept_for_them(upper, monkeypatch):
-    given = [draw(2, 9, 3, seed=0), draw(2, 9, 3, seed=1), draw(3, seed=2)]
+    inputs = [draw(2, 9, 3, seed=0), draw(2, 9, 3, seed=1), draw(3, seed=2)]
     outer, gradients = draw(2, 9, 9, seed=3), []
     for most_kept in (2**24, 200, 0):
         monkeypatch.setattr(_pointing, "MOST_KEPT", most_kept)
-        tensors = [tensor.clone().requires_grad_() for tensor in given]
+        tensors = [tensor.clone().requires_grad_() for tensor in inputs]
         Pointing.apply(*tensors, upper).backward(outer)
         gradients.append([tensor.grad for tensor in tensors])
     for others in gradients[1:]:

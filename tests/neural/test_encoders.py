@@ -151,17 +151,17 @@ def test_gradients_are_right_and_finite_with_an_empty_history():
 
     def read(candidates, rows, profile):
         browsed = (replace(batch.histories[0], rows=rows),)
-        given = replace(
+        inputs = replace(
             batch, candidates=candidates, histories=browsed, profile=profile
         )
-        h, user = net(given)
+        h, user = net(inputs)
         return h * batch.valid[..., None], user
 
-    given = [batch.candidates, batch.histories[0].rows, batch.profile]
-    for table in given:
+    inputs = [batch.candidates, batch.histories[0].rows, batch.profile]
+    for table in inputs:
         table.requires_grad_()
-    assert torch.autograd.gradcheck(read, given)
-    read(*given)[0].sum().backward()
+    assert torch.autograd.gradcheck(read, inputs)
+    read(*inputs)[0].sum().backward()
     assert (batch.candidates.grad[0, 2:] == 0).all()
 
 

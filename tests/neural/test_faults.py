@@ -58,8 +58,8 @@ def test_settings_of_torch_change_no_arrangement_draw_or_likelihood(data, settin
 
     expected = answers()
     with setting():
-        found = answers()
-    for one, other in zip(found, expected, strict=True):
+        computed = answers()
+    for one, other in zip(computed, expected, strict=True):
         # How memory is aligned may change the last bit.
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-14)
 

@@ -48,9 +48,9 @@ def test_gradients_of_every_loss_reach_torch(loss):
     scores = torch.tensor(rng.standard_normal(8)).requires_grad_()
     prepared = loss.prepare(y, lists)
     values = CompiledLoss.apply(scores, extra, loss, prepared, lists)
-    given = (extra.detach().numpy(),) if len(extra) else ()
+    extra_arguments = (extra.detach().numpy(),) if len(extra) else ()
     expected = loss.value_and_gradient(
-        scores.detach().numpy(), prepared, lists, *given
+        scores.detach().numpy(), prepared, lists, *extra_arguments
     )[0]
     np.testing.assert_array_equal(values.detach().numpy(), expected)
     assert torch.autograd.gradcheck(

@@ -82,8 +82,10 @@ def test_several_networks_arrange_by_their_mean_scores_at_each_place(data):
     model = STARanker(**{**QUICK, "n_networks": 2}).fit(X, y, groups)
     ranks, scores = model.arrange(X, groups, return_scores=True)
     for label in list_labels(groups):
-        here = groups == label
-        np.testing.assert_array_equal(scores[label].argmax(1), np.argsort(ranks[here]))
+        of_list = groups == label
+        np.testing.assert_array_equal(
+            scores[label].argmax(1), np.argsort(ranks[of_list])
+        )
     # The likelihood is that of the softmax of these scores over what is left.
     values = model.log_likelihood(X, -ranks.astype(float), groups, average=None)
     for label, value in zip(list_labels(groups), values, strict=True):
@@ -247,10 +249,12 @@ def test_validation_weighs_lists_as_training_does(data, ranker):
     options = {**QUICK, "early_stopping": True, "validation_fraction": 0.3}
     model = ranker(**options, validation_metric=metric)
     model.fit(X, y, groups, sample_weight=weights)
-    labels, of_list, given = passed[0]
+    labels, of_list, passed_weights = passed[0]
     assert len(np.unique(of_list)) == 9
-    assert len(labels) == len(given)
-    np.testing.assert_allclose(np.unique(given) / given.min(), [1.0, 2.0, 3.0])
+    assert len(labels) == len(passed_weights)
+    np.testing.assert_allclose(
+        np.unique(passed_weights) / passed_weights.min(), [1.0, 2.0, 3.0]
+    )
 
 
 @needs_callbacks

@@ -77,12 +77,12 @@ def test_several_metrics_give_the_same(data, of_lists):
     model = STARanker(hidden_size=2, **QUICK)
     expected = loop(lambda size: STARanker(hidden_size=size, **QUICK), data)[0]
     with config_context(enable_metadata_routing=True):
-        found = cross_validate(
+        scores = cross_validate(
             model, data.X, data.y, params=of_lists, cv=GroupKFold(3),
             scoring={"ndcg": ndcg_scorer(), "dcg": dcg_scorer()}, error_score="raise",
         )  # fmt: skip
-    np.testing.assert_allclose(found["test_ndcg"], expected)
-    assert (found["test_dcg"] > 1.0).all()
+    np.testing.assert_allclose(scores["test_ndcg"], expected)
+    assert (scores["test_dcg"] > 1.0).all()
 
 
 def test_without_routing_groups_ride_on_the_labels(data):
@@ -91,8 +91,8 @@ def test_without_routing_groups_ride_on_the_labels(data):
         STARanker(**QUICK), {"hidden_size": SIZES}, cv=QueryKFold(3),
         scoring=ndcg_scorer(),
     ).fit(data.X, with_groups(data.y, data.groups))  # fmt: skip
-    found = search.cv_results_["mean_test_score"]
-    np.testing.assert_allclose(found, expected.mean(1))
+    scores = search.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(scores, expected.mean(1))
 
 
 def test_a_scorer_leaves_histories_from_models_that_do_not_ask(data, of_lists):

@@ -37,21 +37,21 @@ def test_labels_sort_into_the_best_of_all_orders(dependence):
         ]
         assert worth[number] == pytest.approx(max(values), rel=1e-12)
         order = np.argsort(-data.y[rows])
-        here = expected_clicks(order, appeal, topic, dependence)
-        assert here == pytest.approx(max(values), rel=1e-12)
+        clicks = expected_clicks(order, appeal, topic, dependence)
+        assert clicks == pytest.approx(max(values), rel=1e-12)
 
 
 def test_no_score_of_single_rows_gives_the_best_arrangements():
     appeal, topic = {"A": 0.9, "A'": 0.8, "B": 0.6}, {"A": 0, "A'": 0, "B": 1}
 
     def best(*rows):
-        found = best_arrangements(
+        arrangement = best_arrangements(
             np.array([[appeal[row] for row in rows]]),
             np.array([[topic[row] for row in rows]]),
             0.8,
             PositionBased(),
         )
-        return [rows[place] for place in np.argsort(found[0])]
+        return [rows[place] for place in np.argsort(arrangement[0])]
 
     # The score of A' would have to be above and below that of B.
     assert best("B", "A'") == ["A'", "B"]

@@ -57,8 +57,8 @@ def test_an_arrangement_ranks_each_list_and_predict_sorts_to_it(data, fitted):
     _, _, groups, *_ = data
     ranks = fitted.arrange(*new(data))
     for name in np.unique(groups):
-        here = ranks[groups == name]
-        assert sorted(here) == list(range(1, len(here) + 1))
+        of_list = ranks[groups == name]
+        assert sorted(of_list) == list(range(1, len(of_list) + 1))
     scores = fitted.predict(*new(data))
     np.testing.assert_array_equal(rank_within(scores, groups), ranks)
     assert fitted.score(data[0], data[1], groups, history=data[3], profile=data[4]) == (
@@ -71,9 +71,9 @@ def test_scores_by_place_choose_the_arrangement(data, fitted):
     ranks, scores = fitted.arrange(*new(data), return_scores=True)
     assert set(scores) == set(groups)
     for name, table in scores.items():
-        here = ranks[groups == name]
-        assert table.shape == (len(here), len(here))
-        np.testing.assert_array_equal(table.argmax(1), np.argsort(here))
+        of_list = ranks[groups == name]
+        assert table.shape == (len(of_list), len(of_list))
+        np.testing.assert_array_equal(table.argmax(1), np.argsort(of_list))
 
 
 @BOTH
@@ -160,21 +160,21 @@ def test_log_likelihood_of_lists_is_their_sum_or_weighted_mean(data, fitted):
     weights = dict(zip(names, np.arange(len(names)), strict=True))
     row_weights = np.array([weights[name] for name in groups])
     expected = np.average(by_list, weights=np.arange(len(names)))
-    found = value(average="mean", sample_weight=row_weights)
-    assert found == pytest.approx(expected)
+    computed = value(average="mean", sample_weight=row_weights)
+    assert computed == pytest.approx(expected)
 
 
 def test_sampled_arrangements_are_as_likely_as_their_likelihood(data, fitted):
     X, groups, history, profile = new(data)
     sizes = {name: np.sum(groups == name) for name in groups}
     rows = groups == next(name for name, size in sizes.items() if size == 3)
-    given = X[rows], groups[rows], history, profile
-    drawn = fitted.sample_arrangements(*given, n_samples=600, random_state=0)
-    again = fitted.sample_arrangements(*given, n_samples=600, random_state=0)
+    arguments = X[rows], groups[rows], history, profile
+    drawn = fitted.sample_arrangements(*arguments, n_samples=600, random_state=0)
+    again = fitted.sample_arrangements(*arguments, n_samples=600, random_state=0)
     np.testing.assert_array_equal(drawn, again)
     for ranks in permutations([1, 2, 3]):
         y = -np.array(ranks, dtype=float)
-        chance = np.exp(fitted.log_likelihood(X[rows], y, *given[1:]))
+        chance = np.exp(fitted.log_likelihood(X[rows], y, *arguments[1:]))
         share = np.mean((drawn == ranks).all(1))
         assert abs(share - chance) < 4 * np.sqrt(chance * (1 - chance) / 600)
     whole = fitted.sample_arrangements(X, groups, history, profile, n_samples=2)
@@ -199,21 +199,21 @@ def test_equal_labels_share_their_places_anew_each_epoch_or_once(
     ranks, labels, redrawn
 ):
     y = np.array([1.0, 0, 1, 0, 0, 2, 2])
-    seen, first = set(), set()
+    distinct, first = set(), set()
     for seed in range(60):
         made, rng = target(y, np.array(ranks), [5, 2], redrawn, seed)
         first.add(tuple(made.order))
         if seed == 0:
             for _ in range(60):
                 made.redraw(rng)
-                seen.add(tuple(made.order))
-    for order in first | seen:
+                distinct.add(tuple(made.order))
+    for order in first | distinct:
         order = np.array(order)
         arranged = np.concatenate((y[:5][order[:5]], y[5:][order[5:]]))
         np.testing.assert_array_equal(arranged, labels)
     # There are 2! 3! 2! = 24 orders; 60 draws miss each with probability 0.08.
     assert len(first) > 16
-    assert (len(seen) > 16) if redrawn else (len(seen) == 1)
+    assert (len(distinct) > 16) if redrawn else (len(distinct) == 1)
 
 
 @pytest.mark.parametrize("model", ["ndcg", PositionBased(), UserBrowsing()])
@@ -260,14 +260,14 @@ def test_without_history_and_profile_it_arranges_sets(data):
 
 def test_arranging_gains_where_neighbours_depend_on_each_other():
     train, test = (make_browsing(n_lists=150, random_state=seed) for seed in (0, 1))
-    given = test.X, test.groups, test.history, test.profile
+    arguments = test.X, test.groups, test.history, test.profile
     worth = {}
     for ranker in (STARanker, MLPRanker):
         model = ranker(
             **{**QUICK, "max_epochs": 25, "hidden_size": 64}, learning_rate=0.005
         )
         model.fit(train.X, train.y, train.groups, train.history, train.profile)
-        worth[ranker] = test.worth(model.predict(*given), average=None)
+        worth[ranker] = test.worth(model.predict(*arguments), average=None)
     gain = worth[STARanker] - worth[MLPRanker]
     assert gain.mean() > 4 * gain.std(ddof=1) / np.sqrt(len(gain))
 
@@ -306,17 +306,17 @@ def test_lists_of_weight_zero_teach_nothing(data, ranker):
     if ranker is STARanker:
         options["ties"] = "fixed"
     weights = np.where(groups < "list 2", 1.0, 0.0)
-    seen = []
+    recorded = []
     for labels in (y, np.where(weights > 0, y, 0)):
         model = ranker(**options)
         model.fit(X, labels, groups, history, profile, sample_weight=weights)
-        seen.append(model.loss_curve_)
+        recorded.append(model.loss_curve_)
     if ranker is MLPRanker:  # ties of other lists are drawn otherwise in the other
-        np.testing.assert_allclose(seen[0], seen[1], rtol=1e-6)
+        np.testing.assert_allclose(recorded[0], recorded[1], rtol=1e-6)
     same = ranker(**options).fit(*data).loss_curve_
     ones = ranker(**options).fit(*data, sample_weight=np.full(len(y), 3.0)).loss_curve_
     np.testing.assert_allclose(ones, same, rtol=1e-6)
-    assert not np.allclose(seen[0], same, rtol=1e-3)
+    assert not np.allclose(recorded[0], same, rtol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -331,9 +331,9 @@ def test_lists_of_weight_zero_teach_nothing(data, ranker):
 )
 def test_what_does_not_fit_is_refused_with_advice(data, change, error, message):
     X, y, groups, history, profile = data
-    given = {"groups": groups, "history": history, "profile": profile, **change}
+    arguments = {"groups": groups, "history": history, "profile": profile, **change}
     with pytest.raises(error, match=message):
-        STARanker(**QUICK).fit(X, y, **given)
+        STARanker(**QUICK).fit(X, y, **arguments)
 
 
 def test_data_other_than_in_fit_are_refused(data, fitted):
@@ -368,16 +368,16 @@ def test_a_loss_that_is_not_finite_is_reported(data):
 
 def test_a_fit_takes_its_threads_and_leaves_those_of_others(data):
     before = torch.get_num_threads()
-    seen = []
+    recorded = []
 
-    def count(module, given):
-        seen.append(torch.get_num_threads())
+    def count(module, arguments):
+        recorded.append(torch.get_num_threads())
 
     hook = torch.nn.modules.module.register_module_forward_pre_hook(count)
     try:
         torch.set_num_threads(2)
         STARanker(**QUICK).fit(*data).predict(*new(data))
-        assert set(seen) == {1}
+        assert set(recorded) == {1}
         assert torch.get_num_threads() == 2
     finally:
         hook.remove()

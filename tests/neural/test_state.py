@@ -239,9 +239,9 @@ def test_the_scale_of_features_does_not_matter(data, ranker, standardize, expone
     options = {**QUICK, "standardize": standardize}
     expected = ranker(**options).fit(X, y, groups).predict(X, groups)
     scaled = np.ldexp(X, exponent)
-    found = ranker(**options).fit(scaled, y, groups).predict(scaled, groups)
+    predicted = ranker(**options).fit(scaled, y, groups).predict(scaled, groups)
     # Weights are the same. Sorted by content rows come in another order, and round so.
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(predicted, expected, rtol=0, atol=1e-14)
 
 
 @BOTH
@@ -269,11 +269,11 @@ def test_equal_rows_of_a_list_have_equal_scores(copies):
     X, y, groups = copies
     scores = MLPRanker(**QUICK).fit(X, y, groups).predict(X, groups)
     for label in np.unique(groups):
-        here = groups == label
-        _, copy_of = np.unique(X[here], axis=0, return_inverse=True)
+        of_list = groups == label
+        _, copy_of = np.unique(X[of_list], axis=0, return_inverse=True)
         for number in range(5):
-            assert len(set(scores[here][copy_of == number])) == 1
-        assert len(set(scores[here])) == 5
+            assert len(set(scores[of_list][copy_of == number])) == 1
+        assert len(set(scores[of_list])) == 5
 
 
 def test_equal_rows_are_arranged_in_row_order_alone_and_among_others(copies):
@@ -281,14 +281,14 @@ def test_equal_rows_are_arranged_in_row_order_alone_and_among_others(copies):
     model = STARanker(**QUICK).fit(X, y, groups)
     ranks, scores = model.arrange(X, groups, return_scores=True)
     for label in np.unique(groups):
-        here = groups == label
-        _, copy_of = np.unique(X[here], axis=0, return_inverse=True)
+        of_list = groups == label
+        _, copy_of = np.unique(X[of_list], axis=0, return_inverse=True)
         for number in range(5):
-            assert (np.diff(ranks[here][copy_of == number]) > 0).all()
-        alone = model.arrange(X[here], groups[here])
-        np.testing.assert_array_equal(alone, ranks[here])
+            assert (np.diff(ranks[of_list][copy_of == number]) > 0).all()
+        alone = model.arrange(X[of_list], groups[of_list])
+        np.testing.assert_array_equal(alone, ranks[of_list])
         order = scores[label].argmax(1)
-        np.testing.assert_array_equal(np.argsort(ranks[here]), order)
+        np.testing.assert_array_equal(np.argsort(ranks[of_list]), order)
 
 
 @BOTH
@@ -325,11 +325,11 @@ def test_rows_are_sorted_by_content_inside_lists_and_copies_found():
     groups = rng.integers(0, 8, size=60)
     grouping, first = by_content(X, group_rows(groups))
     for number in range(grouping.lists.n_lists):
-        here = slice(*grouping.lists.offsets[number : number + 2])
-        rows = grouping.rows[here]
+        rows_of_list = slice(*grouping.lists.offsets[number : number + 2])
+        rows = grouping.rows[rows_of_list]
         assert set(groups[rows]) == {grouping.labels[number]}
         assert list(rows) == sorted(rows, key=lambda row: (*X[row], row))
         for place, row in enumerate(rows):
             equal = [k for k, other in enumerate(rows) if (X[other] == X[row]).all()]
-            assert first[here][place] - here.start == equal[0] <= place
+            assert first[rows_of_list][place] - rows_of_list.start == equal[0] <= place
     assert by_content(np.arange(60.0)[:, None], group_rows(groups))[1] is None

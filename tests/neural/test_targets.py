@@ -69,11 +69,11 @@ def test_each_best_order_is_drawn_as_often_as_any_other(name):
 def test_the_arrangement_changes_from_epoch_to_epoch():
     target, rng = target_of(MODELS["every rank read"])
     assert target.redrawn
-    seen = set()
+    distinct = set()
     for _ in range(50):
         target.redraw(rng)
-        seen.add(tuple(target.order))
-    assert len(seen) > 10
+        distinct.add(tuple(target.order))
+    assert len(distinct) > 10
 
 
 def test_browsing_by_the_last_click_leaves_equal_labels_alone_open():

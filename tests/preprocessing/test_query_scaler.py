@@ -268,8 +268,10 @@ def test_a_search_over_a_pipeline_hands_groups_to_it(ranking, scoring):
     )
     with config_context(enable_metadata_routing=True):
         search.fit(X, y, groups=groups)
-        found = [search.cv_results_[f"split{i}_test_score"] for i in range(3)]
-        np.testing.assert_allclose(np.transpose(found), expected, rtol=0, atol=1e-12)
+        test_scores = [search.cv_results_[f"split{i}_test_score"] for i in range(3)]
+        np.testing.assert_allclose(
+            np.transpose(test_scores), expected, rtol=0, atol=1e-12
+        )
         best = search.best_estimator_
         scores = best.predict(X, groups=groups)
         value = ndcg_score(y, scores, groups)
@@ -293,7 +295,7 @@ def test_nested_searches_and_several_processes_hand_groups_on(ranking):
         n_jobs=2,
     )
     with config_context(enable_metadata_routing=True):
-        found = cross_validate(
+        scores = cross_validate(
             search,
             X,
             y,
@@ -302,7 +304,7 @@ def test_nested_searches_and_several_processes_hand_groups_on(ranking):
             scoring=ndcg_scorer(k=5),
             error_score="raise",
         )
-    assert np.isfinite(found["test_score"]).all()
+    assert np.isfinite(scores["test_score"]).all()
 
 
 def test_cross_val_predict_needs_groups_on_the_index_of_x(ranking):
@@ -314,11 +316,11 @@ def test_cross_val_predict_needs_groups_on_the_index_of_x(ranking):
     with config_context(enable_metadata_routing=True):
         with pytest.raises(ValueError, match=r"cross_val_predict pass no groups on"):
             cross_val_predict(model, X, y, **options)
-        found = cross_val_predict(model, frame, y, **options)
+        predicted = cross_val_predict(model, frame, y, **options)
         for train, test in GroupKFold(3).split(X, y, groups):
             model.fit(X[train], y[train], groups=groups[train])
             expected[test] = model.predict(X[test], groups=groups[test])
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(predicted, expected)
 
 
 def test_without_routing_the_index_of_x_is_enough(ranking):
@@ -336,8 +338,8 @@ def test_without_routing_the_index_of_x_is_enough(ranking):
     expected = [
         by_hand(X, y, groups, *fold, 0.1) for fold in GroupKFold(3).split(X, y, groups)
     ]
-    found = [search.cv_results_[f"split{i}_test_score"][0] for i in range(3)]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    scores = [search.cv_results_[f"split{i}_test_score"][0] for i in range(3)]
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-6)
     assert search.predict(frame).shape == (len(X),)
     lost = make_pipeline(StandardScaler(), QueryScaler(), ListMLERanker())
     with pytest.raises(ValueError, match=r"QueryScaler\.fit needs.*routing is off"):

@@ -340,11 +340,11 @@ def test_without_shrinkage_an_earlier_fit_does_not_count(table):
     scaler = QueryScaler("deviation", shrinkage=5.0).fit(X, groups=groups)
     scaler.set_params(shrinkage=0.0)
     dense = sparse.csr_array(expected).toarray()
-    for found in (
+    for computed in (
         scaler.transform(X, groups),
         scaler.fit(X, groups=groups).transform(X, groups),
     ):
-        np.testing.assert_array_equal(sparse.csr_array(found).toarray(), dense)
+        np.testing.assert_array_equal(sparse.csr_array(computed).toarray(), dense)
     assert not hasattr(scaler, "deviation_")
     scaler.set_params(shrinkage="auto")
     with pytest.raises(NotFittedError, match="with shrinkage is not fitted yet"):
