@@ -107,8 +107,7 @@ class STARanker(NeuralRanker):
     n_epochs_no_change : int, default=10
         Epochs to wait for a better value.
     n_networks : int, default=3
-        Number of networks, trained one after the other from other first weights. The
-        mean of their scores at each place arranges.
+        Number of networks, each from other first weights; their mean scores arrange.
     warm_start : bool, default=False
         Go on from the networks of the last fit, and keep its means and deviations.
     n_jobs : int, default=None
