@@ -219,14 +219,14 @@ def test_a_small_integer_of_numpy_is_a_number_of_iterations(kind):
     objective = LinearObjective(
         FitData(X, y, Lists([20, 20, 20])), ListMLE(), alpha=1e-4
     )
-    found, expected = (
+    solution, expected = (
         minimize_lbfgs(
             objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=limit
         )
         for limit in (kind(100), 100)
     )
-    assert found.n_iter == expected.n_iter > 5
-    np.testing.assert_array_equal(found.parameters, expected.parameters)
+    assert solution.n_iter == expected.n_iter > 5
+    np.testing.assert_array_equal(solution.parameters, expected.parameters)
 
 
 def test_the_limit_of_iterations_is_told_also_where_gradients_alone_went_on():
@@ -255,14 +255,16 @@ def test_a_linear_hinge_with_next_to_no_penalty_is_near_or_says_how_near(alpha):
         FitData(X, y, Lists(np.full(60, 10))), RankSVM("linear"), alpha=alpha
     )
     options = {"tol": 1e-6, "ftol": LAST_DIGITS}
-    found = minimize_by_smoothing(objective, objective.start, max_iter=1000, **options)
-    longer = minimize_by_smoothing(
-        objective, found.parameters, max_iter=5000, **options
+    solution = minimize_by_smoothing(
+        objective, objective.start, max_iter=1000, **options
     )
-    if found.problem is None:
-        assert found.value <= longer.value * (1 + 1e-4)
+    longer = minimize_by_smoothing(
+        objective, solution.parameters, max_iter=5000, **options
+    )
+    if solution.problem is None:
+        assert solution.value <= longer.value * (1 + 1e-4)
     else:
-        assert "above the least possible" in found.problem
+        assert "above the least possible" in solution.problem
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -294,13 +296,13 @@ def test_the_evaluations_of_all_widths_together_have_one_budget(seed):
     data = FitData(X, y, Lists(np.full(30, 6)))
     objective = LinearObjective(data, Counted("linear"), alpha=0.1)
     blocks = len(objective.blocks)
-    found = minimize_by_smoothing(
+    solution = minimize_by_smoothing(
         objective, objective.start, tol=1e-6, ftol=LAST_DIGITS, max_iter=2
     )
     # 100 evaluations an iteration; the linear objective is evaluated beside some.
-    assert found.n_iter <= 2
+    assert solution.n_iter <= 2
     assert calls <= 2 * 2 * 100 * blocks
-    assert calls <= (found.n_evaluations + 10) * blocks
+    assert calls <= (solution.n_evaluations + 10) * blocks
 
 
 def test_one_entry_of_a_gradient_beyond_numbers_is_refused():

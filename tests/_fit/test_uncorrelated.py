@@ -135,7 +135,7 @@ def test_fits_end_at_the_optimum_after_no_more_evaluations(
 
 def test_penalties_on_absolute_weights_begin_with_the_diagonal_too(monkeypatch):
     data, fits = drawn(signal=1.0), []
-    for whiten in (diagonal_of_few, lambda *given: None):
+    for whiten in (diagonal_of_few, lambda *arguments: None):
         monkeypatch.setattr(proximal, "diagonal_of_few", whiten)
         objective = LinearObjective(data, RankNet(), alpha=3e-3, l1_ratio=0.5)
         fits.append(

@@ -282,9 +282,9 @@ def test_steps_that_values_do_not_show_cost_one_evaluation_each():
     X[:, 1] = 0.6 * X[:, 0] + 0.8 * X[:, 1]
     y = np.digitize(rng.standard_normal(len(X)), [0, 1, 2]).astype(float)
     noise = FitData(X, y, Lists(np.full(2000, 20)))
-    found = solve(LinearObjective(noise, ListNet(), alpha=0.1))
-    assert found.problem is None
-    assert found.n_evaluations <= found.n_iter + 1
+    solution = solve(LinearObjective(noise, ListNet(), alpha=0.1))
+    assert solution.problem is None
+    assert solution.n_evaluations <= solution.n_iter + 1
 
 
 @pytest.mark.parametrize("scale", [1e-160, 1e160])
