@@ -596,6 +596,17 @@ def test_lists_all_tied_give_no_errors_of_0_but_say_that_they_tell_nothing(
     assert np.isnan(summary.clustered[: X.shape[1]]).all()
 
 
+def test_few_lists_are_fewer_than_forty():
+    X, y, groups = graded(n_lists=40)
+    ranker = ListMLERanker().fit(X, y, groups)
+    ranker.summary(X, y, groups)  # warnings are errors here
+    some = groups < 39
+    with pytest.warns(UserWarning, match="Only 39 lists for 3 coefficients"):
+        ListMLERanker().fit(X[some], y[some], groups[some]).summary(
+            X[some], y[some], groups[some]
+        )
+
+
 def test_few_lists_are_warned_of():
     X, y, groups = graded(n_lists=20)
     ranker = ListMLERanker().fit(X, y, groups)

@@ -180,6 +180,8 @@ def test_a_wrong_line_is_named(tmp_path, read, line, message):
         (write_run, {"q": {"a": np.inf}}, "score of document 'a' of topic 'q' is inf"),
         (write_run, {1: {"a": 1.0}, "1": {"a": 2.0}}, "two topics are written alike"),
         (write_run, {"q": {1: 1.0, "1": 2.0}}, "two documents are written alike"),
+        (write_qrels, {1: {"a": 1}, "1": {"a": 2}}, "two topics are written alike"),
+        (write_qrels, {"q": {1: 1, "1": 2}}, "two documents are written alike"),
         (write_qrels, {"q": {"a": 0.5}}, "grade 0.5 of document 'a' is no whole"),
     ],
 )

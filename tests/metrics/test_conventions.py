@@ -197,3 +197,15 @@ def test_explanations_refuse_what_they_cannot_hand_on():
 def test_retrieved_rows_with_labels_too_large_for_a_sum_raise():
     with pytest.raises(ValueError, match="exceeds the largest float"):
         ndcg_score([2000, 0], [1, 0], [0, 0], retrieved=[True, False])
+
+
+def test_negative_labels_are_worth_nothing_to_trec_eval_and_zero_is_not_relevant():
+    y, scores = [2, -2, 0, 1], [0.5, 4.0, 3.0, 2.0]
+    # Gains 0, 0, 1, 2 at ranks 1 to 4; the best order has 2 and 1 first.
+    expected = (1 / np.log2(4) + 2 / np.log2(5)) / (2 + 1 / np.log2(3))
+    value = metrics.ndcg_score(y, scores, [0] * 4, convention="trec_eval")
+    assert value == pytest.approx(expected, rel=1e-14)
+    precision = metrics.average_precision_score(
+        y, scores, [0] * 4, convention="trec_eval"
+    )
+    assert precision == pytest.approx((1 / 3 + 2 / 4) / 2, rel=1e-14)

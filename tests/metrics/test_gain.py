@@ -450,6 +450,7 @@ def test_a_gain_of_one_is_enough_where_rows_are_not_retrieved():
         ({"discount": lambda rank: 1 / (1 + (rank - 1) % 2)}, "never grow"),
         ({"discount": lambda rank: 2.5 - rank}, "finite factors of at least 0"),
         ({"discount": lambda rank: rank * np.nan}, "never grow"),
+        ({"discount": lambda rank: np.where(rank > 1, 1.0, np.inf)}, "never grow"),
         ({"gain": "exp"}, "gain must be 'exponential', 'linear' or callable"),
         ({"gain": None}, "gain must be 'exponential', 'linear' or callable"),
         ({"discount": "log"}, "discount must be 'log2' or callable"),
