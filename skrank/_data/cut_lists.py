@@ -2,18 +2,26 @@
 
 A fit or a score gets some rows, and cannot see that others are missing. But the
 functions of scikit-learn that called it hold all rows, and the row numbers of the
-training and the test part, in their local variables.
+training and the test part, in their local variables. What is read of them by name,
+here and in ``warnings`` (a test compares these names with the installed versions):
+
+- ``train``, ``test``, ``X``, ``y``, and ``fit_params``, ``score_params`` or
+  ``routed_params`` of ``_fit_and_score``, ``_fit_and_predict`` and ``_rfe_single_fit``;
+- ``X``, ``y``, ``max_samples``, ``n_repeats`` of ``_calculate_permutation_scores``;
+- ``self``, a ``Parallel``, of joblib's methods;
+- the name of the module that has ``_fit_and_score``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skrank._data.grouping import group_rows, groups_on_index, same_labels
 from skrank._data.warnings import locals_of_callers, warn
 
 IN_BOTH = (
@@ -38,26 +46,20 @@ _warned: WeakSet[Any] = WeakSet()
 _warned_of: set[tuple[str, str]] = set()
 
 
-def warn_of_cut_lists(
-    groups: Any, same: Callable[[Any, Any], bool], on_index: Callable[[Any], Any]
-) -> None:
+def warn_of_cut_lists(groups: Any) -> None:
     """Warn once a run if scikit-learn took only parts of lists.
 
     Parameters
     ----------
     groups : array-like of shape (n_rows,)
         Group labels of the rows.
-    same : callable
-        Returns whether two sequences hold the same labels.
-    on_index : callable
-        Returns the groups on the index of a pandas object, else None.
     """
     for variables in locals_of_callers("sklearn"):
         message = None
         if {"train", "test", "X", "y"} <= variables.keys():
-            message = _of_split(variables, groups, same, on_index)
+            message = _of_split(variables, groups)
         elif {"max_samples", "X", "y", "n_repeats"} <= variables.keys():
-            message = _of_sample(variables, groups, on_index)
+            message = _of_sample(variables, groups)
         if message is None:
             continue
         if _is_first(message, variables["y"]):
@@ -88,26 +90,21 @@ def _outermost_run() -> Any:
     return run
 
 
-def _of_split(
-    variables: Mapping[str, Any],
-    groups: Any,
-    same: Callable[[Any, Any], bool],
-    on_index: Callable[[Any], Any],
-) -> str | None:
+def _of_split(variables: Mapping[str, Any], groups: Any) -> str | None:
     """Return the warning if a training and a test part cut lists, else None."""
     train, test = np.asarray(variables["train"]), np.asarray(variables["test"])
     if train.dtype.kind not in "iu" or test.dtype.kind not in "iu":
         return None
     n_rows = max(train.max(initial=-1), test.max(initial=-1)) + 1
-    for labels in _candidates(variables, on_index):
+    for labels in _candidates(variables):
         if len(labels) < n_rows:
             continue
         column = np.asarray(labels)
         if column.ndim != 1:
             continue
-        if not (same(column[test], groups) or same(column[train], groups)):
-            continue
-        return _how_cut(_codes(column), train, test)
+        if same_labels(column[test], groups) or same_labels(column[train], groups):
+            codes = _codes(column)
+            return None if codes is None else _how_cut(codes, train, test)
     return None
 
 
@@ -122,31 +119,28 @@ def _how_cut(codes: NDArray, train: NDArray, test: NDArray) -> str | None:
     return THINNED if np.any((used > 0) & (used < whole)) else None
 
 
-def _of_sample(
-    variables: Mapping[str, Any], groups: Any, on_index: Callable[[Any], Any]
-) -> str | None:
+def _of_sample(variables: Mapping[str, Any], groups: Any) -> str | None:
     """Return the warning if a sample of rows cuts lists, else None."""
-    labels = on_index(variables["y"])
+    labels = groups_on_index(variables["y"])
     if labels is None or len(labels) <= len(groups):
         return None
-    codes = _codes(np.asarray(labels))
-    code_of = dict(zip(np.asarray(labels).tolist(), codes.tolist(), strict=True))
-    sampled = [code_of.get(label) for label in np.asarray(groups).tolist()]
-    if None in sampled:
+    try:
+        whole, sampled = group_rows(labels), group_rows(groups)
+    except ValueError:  # which the caller says better
         return None
-    sizes = np.bincount(np.asarray(sampled, dtype=np.intp), minlength=codes.max() + 1)
-    thinned = (sizes > 0) & (sizes < np.bincount(codes))
-    return SAMPLED if thinned.any() else None
+    size_of = dict(zip(whole.labels.tolist(), whole.lists.sizes.tolist(), strict=True))
+    sizes = [size_of.get(label) for label in sampled.labels.tolist()]
+    if None in sizes:
+        return None
+    return SAMPLED if np.any(sampled.lists.sizes < np.array(sizes)) else None
 
 
-def _candidates(
-    variables: Mapping[str, Any], on_index: Callable[[Any], Any]
-) -> Iterator[Any]:
+def _candidates(variables: Mapping[str, Any]) -> Iterator[Any]:
     """Yield arguments of the caller that may be the groups of all rows."""
-    labels = on_index(variables["y"])
+    labels = groups_on_index(variables["y"])
     if labels is not None:
         yield labels
-    for name in ("fit_params", "score_params", "params", "routed_params"):
+    for name in ("fit_params", "score_params", "routed_params"):
         yield from _columns(variables.get(name))
 
 
@@ -159,7 +153,10 @@ def _columns(params: Any) -> Iterator[Any]:
         yield params
 
 
-def _codes(labels: NDArray) -> NDArray:
-    """Return labels as numbers from 0."""
-    numbers: dict[Any, int] = {}
-    return np.array([numbers.setdefault(x, len(numbers)) for x in labels.tolist()])
+def _codes(labels: NDArray) -> NDArray | None:
+    """Return labels as numbers from 0, None where they are no labels of groups."""
+    try:
+        grouping = group_rows(labels)
+    except ValueError:  # of rows that are in neither part
+        return None
+    return grouping.scatter(grouping.lists.expand(np.arange(len(grouping.lists))))

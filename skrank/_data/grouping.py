@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from skrank._data.checks import refuse_lazy
 from skrank._data.lists import Indices, Lists
 
+LEVEL = "groups"  # name of the index level that carries groups
 SIZES_ADVICE = (
     " If these are list sizes, as LightGBM takes them, use "
     "groups=np.repeat(np.arange(len(sizes)), np.int64(sizes))."
@@ -201,6 +202,32 @@ def one_dimensional(groups: Any, name: str = "groups") -> NDArray:
         # Records become tuples; strings may hold an object for missing ones.
         labels = np.fromiter(labels.tolist(), dtype=object, count=len(labels))
     return labels
+
+
+def groups_on_index(y: Any) -> Any:
+    """Return the index level named "groups" of a pandas object, else None."""
+    index = getattr(y, "index", None)
+    names = getattr(index, "names", None) or ()
+    if index is not None and any(
+        isinstance(name, str) and name == LEVEL for name in names
+    ):
+        return index.get_level_values(LEVEL)
+    return None
+
+
+def same_labels(a: Any, b: Any) -> bool:
+    """Return whether two sequences hold the same group labels row by row."""
+    first, second = one_dimensional(a), one_dimensional(b)
+    kinds = {first.dtype.kind, second.dtype.kind}
+    if kinds <= set("biu") or kinds == {"f"} or kinds == {"M"} or kinds == {"m"}:
+        return bool(np.array_equal(first, second))
+    if kinds in ({"O", "M"}, {"O", "m"}):
+        dates, objects = (first, second) if second.dtype == object else (second, first)
+        try:
+            return bool(np.array_equal(dates, objects.astype(dates.dtype)))
+        except (TypeError, ValueError):
+            return False
+    return first.tolist() == second.tolist()
 
 
 def _are_sizes(labels: NDArray, n_rows: int) -> bool:

@@ -13,9 +13,14 @@ from numpy.typing import NDArray
 
 from skrank._data.checks import refuse_masked
 from skrank._data.cut_lists import warn_of_cut_lists
-from skrank._data.grouping import group_rows, one_dimensional
+from skrank._data.grouping import (
+    LEVEL,
+    group_rows,
+    groups_on_index,
+    one_dimensional,
+    same_labels,
+)
 
-LEVEL = "groups"
 OTHER_NAMES = {
     *("group", "group_id", "group_ids", "qid", "qids"),
     *("query", "queries", "query_id", "query_ids"),
@@ -86,9 +91,9 @@ def find_groups(
         if indexed is None:
             message = (explain or missing_groups_message)(method, name)
             raise ValueError(message + _other_levels(carrier, name))
-        warn_of_cut_lists(indexed, _same_labels, groups_on_index)
+        warn_of_cut_lists(indexed)
         return indexed
-    if indexed is not None and not _same_labels(indexed, groups):
+    if indexed is not None and not same_labels(indexed, groups):
         # Later checks explain missing values and a wrong length better.
         group_rows(groups, len(indexed))
         group_rows(indexed)
@@ -103,19 +108,8 @@ def find_groups(
                 "set_split_request.)"
             )
         raise ValueError(message)
-    warn_of_cut_lists(groups, _same_labels, groups_on_index)
+    warn_of_cut_lists(groups)
     return groups
-
-
-def groups_on_index(y: Any) -> Any:
-    """Return the index level named "groups" of a pandas object, else None."""
-    index = getattr(y, "index", None)
-    names = getattr(index, "names", None) or ()
-    if index is not None and any(
-        isinstance(name, str) and name == LEVEL for name in names
-    ):
-        return index.get_level_values(LEVEL)
-    return None
 
 
 def _other_levels(y: Any, name: str) -> str:
@@ -259,18 +253,3 @@ def with_groups(y: Any, groups: Any) -> Any:
     dtype = object if labels.dtype.kind == "O" else None
     index = pd.Index(labels, dtype=dtype, name=LEVEL, tupleize_cols=False)
     return pd.Series(values, index=index)
-
-
-def _same_labels(a: Any, b: Any) -> bool:
-    """Return whether two sequences hold the same group labels row by row."""
-    first, second = one_dimensional(a), one_dimensional(b)
-    kinds = {first.dtype.kind, second.dtype.kind}
-    if kinds <= set("biu") or kinds == {"f"} or kinds == {"M"} or kinds == {"m"}:
-        return bool(np.array_equal(first, second))
-    if kinds in ({"O", "M"}, {"O", "m"}):
-        dates, objects = (first, second) if second.dtype == object else (second, first)
-        try:
-            return bool(np.array_equal(dates, objects.astype(dates.dtype)))
-        except (TypeError, ValueError):
-            return False
-    return first.tolist() == second.tolist()

@@ -22,8 +22,8 @@ from sklearn.utils.validation import (
 )
 
 from skrank._data.checks import Integers, finite_column, refuse_lazy
-from skrank._data.grouping import group_rows
-from skrank._data.groups import find_groups, groups_on_index, takes_groups
+from skrank._data.grouping import group_rows, groups_on_index
+from skrank._data.groups import find_groups, takes_groups
 from skrank._data.parameters import checks_parameters
 from skrank._data.ranks import rank_within
 from skrank._data.rollback import keeps_old_state

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 
 from skrank._data.checks import refuse_lazy, refuse_masked
-from skrank._data.groups import groups_on_index, takes_groups
+from skrank._data.grouping import groups_on_index
+from skrank._data.groups import takes_groups
 from skrank.model_selection._splitters import QueryShuffleSplit, code_groups
 
 

@@ -11,8 +11,8 @@ from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 from sklearn.utils.validation import _num_samples
 
 from skrank._data.checks import as_written, check_count, refuse_lazy
-from skrank._data.grouping import Grouping, group_rows
-from skrank._data.groups import groups_on_index, missing_groups_message, takes_groups
+from skrank._data.grouping import Grouping, group_rows, groups_on_index
+from skrank._data.groups import missing_groups_message, takes_groups
 from skrank._data.lists import Indices
 
 

@@ -338,8 +338,7 @@ class STARanker(NeuralRanker):
         X : array-like of shape (n_rows, n_features)
             Features of the candidates.
         y : array-like of shape (n_rows,)
-            Numbers that sort each list, the largest first, into the arrangement: minus
-            the ranks. No two rows of a list are equal.
+            Minus the ranks of the arrangement: no two rows of a list are equal.
         groups : array-like of shape (n_rows,), default=None
             One group label a row; None takes the index level "groups" of ``y``.
         history : ListData, default=None

@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._data.features import validate_features
-from skrank._data.grouping import group_rows
-from skrank._data.groups import LEVEL, find_groups, takes_groups
+from skrank._data.grouping import LEVEL, group_rows
+from skrank._data.groups import find_groups, takes_groups
 from skrank._data.rollback import keeps_old_state
 from skrank._data.warnings import warn
 from skrank.preprocessing._blocks import canonical, list_blocks

@@ -5,14 +5,16 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
-from joblib import parallel_config
+from joblib import Parallel, parallel_config
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.inspection import permutation_importance
+from sklearn.feature_selection import _rfe
+from sklearn.inspection import _permutation_importance, permutation_importance
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
     KFold,
+    _validation,
     cross_val_predict,
     cross_validate,
     learning_curve,
@@ -22,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank import RankNetRanker, with_groups
 from skrank._data import cut_lists
+from skrank._data.warnings import PARTS_OF_DATA
 from skrank.datasets import make_ranking
 from skrank.metrics import ndcg_scorer
 from skrank.model_selection import QueryKFold, QueryShuffleSplit
@@ -33,6 +36,18 @@ CUT = "cv puts rows of one list into the training and the test part alike"
 THINNED = "Lists lose rows here, since rows are drawn without regard to lists"
 SAMPLED = "max_samples draws rows without regard to lists"
 FITTED = RankNetRanker().fit(X, Y)
+
+# What is read of frames and modules of scikit-learn and joblib, by function.
+PARTS = {"train", "test", "X", "y"}
+READ = {
+    _validation._fit_and_score: PARTS | {"fit_params", "score_params"},
+    _validation._fit_and_predict: PARTS | {"fit_params"},
+    _rfe._rfe_single_fit: PARTS | {"routed_params"},
+    _permutation_importance._calculate_permutation_scores: {
+        *("X", "y", "max_samples", "n_repeats"),
+    },
+    Parallel.__call__: {"self"},
+}
 
 RUNS = {
     "cross-validation": (CUT, lambda: cross_validate(RankNetRanker(), X, Y, cv=5)),
@@ -153,6 +168,41 @@ def test_other_variables_of_the_names_of_row_numbers_are_left_alone():
     rows, shares = np.arange(3), np.array([0.5, 0.25])
     for train, test in [(rows, shares), (shares, rows), (shares, shares)]:
         parts = frame | {"train": train, "test": test}
-        assert (
-            cut_lists._of_split(parts, groups, np.array_equal, lambda _: None) is None
-        )
+        assert cut_lists._of_split(parts, groups) is None
+
+
+def test_missing_labels_of_other_rows_are_left_to_the_fits_that_have_them():
+    of_all = np.array([*groups.astype(float), np.nan])
+    train, test = np.arange(0, len(groups), 2), np.arange(1, len(groups), 2)
+    frame = {"X": X, "y": y, "train": train, "test": test}
+    for column, message in ((of_all, None), (of_all[:-1], cut_lists.IN_BOTH)):
+        parts = frame | {"fit_params": {"groups": column}}
+        assert cut_lists._of_split(parts, column[train]) == message
+
+
+def test_cut_lists_are_found_among_labels_of_any_kind():
+    """Labels of which numpy sorts none: tuples beside numbers and text."""
+    names = [("a", 1), ("b", 2), 3, "c"]
+    of_all = np.fromiter((names[i // 2] for i in range(8)), dtype=object, count=8)
+    even, odd = np.arange(0, 8, 2), np.arange(1, 8, 2)
+    parts = {"X": X[:8], "y": y[:8], "fit_params": {"groups": of_all}}
+    cut = parts | {"train": even, "test": odd}
+    assert cut_lists._of_split(cut, of_all[even]) == cut_lists.IN_BOTH
+    whole = parts | {"train": np.arange(4), "test": np.arange(4, 8)}
+    assert cut_lists._of_split(whole, of_all[:4]) is None
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [(function, name) for function, names in READ.items() for name in sorted(names)],
+    ids=lambda value: getattr(value, "__qualname__", value),
+)
+def test_names_that_are_read_are_those_of_the_installed_version(function, name):
+    code = function.__code__
+    assert name in code.co_varnames + code.co_cellvars
+    assert f"``{name}``" in cut_lists.__doc__
+    assert function.__name__ in cut_lists.__doc__ or function is Parallel.__call__
+
+
+def test_the_module_of_fits_to_parts_has_its_name():
+    assert _validation._fit_and_score.__module__ == PARTS_OF_DATA

@@ -19,10 +19,9 @@ from scipy import sparse
 
 import skrank
 from skrank import ListMLERanker, rank_within, with_groups
-from skrank._data.grouping import group_rows
+from skrank._data.grouping import group_rows, groups_on_index
 from skrank._data.groups import (
     find_groups,
-    groups_on_index,
     list_labels,
     missing_groups_message,
     takes_groups,
