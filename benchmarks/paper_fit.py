@@ -34,7 +34,7 @@ class PaperFit(RegressorMixin, BaseEstimator):
 
     @staticmethod
     def takes(ranker):
-        """Tell whether a ranker's loss is smooth and its solver L-BFGS."""
+        """Return whether a ranker's loss is smooth and its solver L-BFGS."""
         settings = ranker.get_params()
         smooth = settings.get("hinge") != "linear"
         return smooth and settings.get("inference", "exact") == "exact"

@@ -51,7 +51,7 @@ def test_public_names_have_a_docstring_with_an_example(name):
 
 
 def has_example(thing):
-    """Tell whether a thing's own docstring has an example that runs."""
+    """Return whether a thing's own docstring has an example that runs."""
     text = inspect.cleandoc(thing.__doc__ or "")
     match = re.search(SECTION.format("Examples"), text, flags=re.MULTILINE)
     return match is not None and ">>>" in text[match.end() :]

@@ -71,7 +71,7 @@ def loss(kind):
 
 
 def is_count(parameter):
-    """Tell whether a parameter of this name wants an integer."""
+    """Return whether a parameter of this name wants an integer."""
     return parameter.startswith("n_") or parameter in {"k", "top_k", "max_tie_size"}
 
 
@@ -186,7 +186,7 @@ SETTINGS = {"max_iter", "max_features", "batch_size", "max_updates"}
 
 
 def is_integer_setting(name):
-    """Tell whether an estimator's setting of this name is an integer."""
+    """Return whether an estimator's setting of this name is an integer."""
     return is_count(name) or name in SETTINGS
 
 

@@ -471,7 +471,7 @@ def test_separation_is_named_however_long_the_solver_runs(tol, kind):
 
 
 def separates(X, y, groups):
-    """Tell by linear programming whether some weights put no pair out of order."""
+    """Return, by linear programming, whether weights put no pair out of order."""
     gaps = np.array(
         [
             X[i] - X[j]

@@ -86,7 +86,7 @@ def fitted(request, rows):
 
 
 def near(scores, expected):
-    """Tell whether scores are within what single precision is allowed, order too."""
+    """Return whether scores are within what single precision is allowed, order too."""
     size = np.ptp(expected)
     assert np.abs(scores - expected).max() <= ALLOWED * size
     order = np.argsort(expected, kind="stable")

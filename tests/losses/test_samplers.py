@@ -66,7 +66,7 @@ def log_odds(scores, chosen, weights):
 
 
 def flips(odds, uniform, metropolis):
-    """Tell whether a move is made: by min(1, r), or by r / (1 + r)."""
+    """Return whether a move is made: by min(1, r), or by r / (1 + r)."""
     if metropolis:
         return odds > np.log(uniform)
     return odds > np.log(uniform / (1.0 - uniform))
