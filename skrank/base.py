@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from skrank._data.checks import finite_column, refuse_masked
+from skrank._data.checks import finite_column, refuse_misread
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.ranks import rank_within
 from skrank.metrics import ndcg_score
@@ -135,7 +135,7 @@ class RankerMixin:
         """Return the score; ``of_lists`` is what else ``predict`` takes."""
         name = f"{type(self).__name__}.score"
         groups = find_groups(y, groups, name, "y")
-        refuse_masked(y, "y")
+        refuse_misread(y, "y")
         # Without an index, so that the metric does not compare it once more; and of
         # shape (n_rows, 1) where fit takes that, too.
         labels = finite_column(column_or_1d(y), "y")

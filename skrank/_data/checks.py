@@ -121,7 +121,7 @@ def finite_column(values: Any, name: str) -> Floats:
         If ``values`` is empty, not one-dimensional, not real, not finite, masked,
         lazy, of categories, or holds integers that float64 cannot tell apart.
     """
-    refuse_masked(values, name)
+    refuse_misread(values, name)
     array: NDArray = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(
@@ -154,7 +154,7 @@ def finite_column(values: Any, name: str) -> Floats:
     return column
 
 
-def refuse_masked(values: Any, name: str) -> None:
+def refuse_misread(values: Any, name: str) -> None:
     """Raise ValueError for values that numpy would read wrongly without an error.
 
     These are masked entries, whose hidden values scikit-learn would use; lazy frames of

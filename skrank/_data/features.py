@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from skrank._data.checks import as_written, count_of, listing, refuse_masked
+from skrank._data.checks import as_written, count_of, listing, refuse_misread
 
 FLOATS = [np.float64, np.float32]  # types that are not converted
 BLOCK = 2**22  # entries that are checked at a time
@@ -42,8 +42,8 @@ def validate_features(
     ValueError
         As scikit-learn does; for NaN and infinity the message names the columns.
     """
-    refuse_masked(X, "X")
-    refuse_masked(y, "y")
+    refuse_misread(X, "X")
+    refuse_misread(y, "y")
     settings = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": FLOATS}
     try:
         return validate_data(estimator, X, y, **{**settings, **options})

@@ -11,7 +11,7 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
-from skrank._data.checks import refuse_masked
+from skrank._data.checks import refuse_misread
 from skrank._data.cut_lists import warn_of_cut_lists
 from skrank._data.grouping import (
     LEVEL,
@@ -241,7 +241,7 @@ def with_groups(y: Any, groups: Any) -> Any:
             "with_groups needs pandas (pip install pandas). Without it, turn on "
             "metadata routing and pass groups= instead."
         ) from error
-    refuse_masked(y, "y")
+    refuse_misread(y, "y")
     values = np.asarray(y)
     if values.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {values.shape}.")

@@ -118,7 +118,7 @@ def check_data(
     *,
     offset: Any = None,
     method: str,
-    reset: bool = False,
+    fitting: bool = False,
 ) -> FitData:
     """Check the data arguments of a ranker's method, and find the lists.
 
@@ -130,9 +130,10 @@ def check_data(
         As documented in ``fit`` of the rankers.
     method : str
         Name of the method, for messages.
-    reset : bool, default=False
-        Learn number and names of the features, as ``fit`` does; else compare them
-        with those of the fit.
+    fitting : bool, default=False
+        Whether the method is ``fit``, which learns number and names of the features,
+        takes weights that vary inside lists, and needs no offset. Other methods need
+        a fitted ranker, and compare features and offset with those of the fit.
 
     Returns
     -------
@@ -146,20 +147,20 @@ def check_data(
     ValueError
         As documented in ``fit`` of the rankers.
     """
-    if not reset:
+    if not fitting:
         check_is_fitted(ranker)
     groups = find_groups(y, groups, f"{type(ranker).__name__}.{method}", "y")
-    X, y = validate_features(ranker, X, y, reset=reset)
+    X, y = validate_features(ranker, X, y, reset=fitting)
     grouping = group_rows(groups, len(y))
     weights, shares = split_weights(sample_weight, grouping)
-    if shares is not None and not reset:
+    if shares is not None and not fitting:
         raise ValueError(
             f"{type(ranker).__name__}.{method}: sample_weight varies inside lists. A "
             "fit with such weights maximises no likelihood, so this method has no "
             "meaning; pass weights that are constant inside each list, or none."
         )
     known = known_scores(offset, len(y))
-    if not reset:
+    if not fitting:
         refuse_missing_offset(ranker, offset, method)
     labels = grouping.gather(finite_column(y, "y"))
     return FitData(

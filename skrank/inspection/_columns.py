@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skrank._data.checks import refuse_masked
+from skrank._data.checks import refuse_misread
 from skrank._data.grouping import Grouping
 from skrank._data.lists import Floats, Levels, Lists
 
@@ -143,7 +143,7 @@ def _rounded(values: Floats) -> Floats:
 
 def _numbers(X: Any, n_rows: int) -> Iterator[tuple[str, Floats | None]]:
     """Yield name and values of each column, None for a column without numbers."""
-    refuse_masked(X, "X")
+    refuse_misread(X, "X")
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         pairs: Iterable[tuple[str, Floats | None]] = (
             (str(X.columns[j]), _from_pandas(X.iloc[:, j])) for j in range(X.shape[1])

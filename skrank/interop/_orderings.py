@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._data.checks import as_written, check_choice, refuse_masked
+from skrank._data.checks import as_written, check_choice, refuse_misread
 from skrank.interop._items import ItemRows, is_missing, item_rows
 
 UNRANKED = ("absent", "last")
@@ -140,7 +140,7 @@ def from_rankings(
     if items is None:
         columns = getattr(ranks, "columns", None)
         items = None if columns is None else list(columns)
-    refuse_masked(ranks, "ranks")
+    refuse_misread(ranks, "ranks")
     table = np.asarray(ranks, dtype=np.float64)
     if table.ndim != 2:
         raise ValueError(f"ranks must be a table, got shape {table.shape}.")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank._data.checks import finite_column, refuse_masked
+from skrank._data.checks import finite_column, refuse_misread
 from skrank._data.grouping import group_rows, is_missing
 from skrank._data.groups import find_groups, takes_groups
 from skrank._data.lists import Floats
@@ -64,7 +64,7 @@ def from_ranks(ranks: Any, groups: Any = None) -> Floats:
 
 def _ranks_and_finished(ranks: Any) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the rank of each row, 1 where it has none, and whether it has one."""
-    refuse_masked(ranks, "ranks")
+    refuse_misread(ranks, "ranks")
     array = np.asarray(ranks)
     if array.ndim != 1 or array.dtype.kind not in "fOUST":
         column = finite_column(ranks, "ranks")

@@ -249,7 +249,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
                 sample_weight,
                 offset=offset,
                 method="fit",
-                reset=True,
+                fitting=True,
             )
         )
 

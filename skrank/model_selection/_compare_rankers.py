@@ -21,7 +21,7 @@ from skrank._data.checks import (
     finite_column,
     is_integer,
     refuse_lazy,
-    refuse_masked,
+    refuse_misread,
 )
 from skrank._data.clusters import clusters_of_lists
 from skrank._data.grouping import Grouping, group_rows
@@ -213,7 +213,7 @@ def ranked_data(X: Any, y: Any, groups: Any, function: str) -> Ranked:
     """Return features as they are, and checked labels and groups as arrays."""
     labels = find_groups(y, groups, function, "y")
     refuse_lazy(X, "X")
-    refuse_masked(y, "y")
+    refuse_misread(y, "y")
     X, column = indexable(X, column_or_1d(y))
     finite_column(column, "y")
     group_rows(labels, len(column))

@@ -195,7 +195,7 @@ class RankerCV(RankerMixin, BaseEstimator):
         name = f"{type(self).__name__}.fit"
         labels = find_groups(y, groups, name, "y")
         data = check_data(
-            self, X, y, groups, sample_weight, offset=offset, method="fit", reset=True
+            self, X, y, groups, sample_weight, offset=offset, method="fit", fitting=True
         )
         assert data.grouping is not None
         ranker.set_params(bounds=self._numbered_bounds(ranker, data.X.shape[1]))

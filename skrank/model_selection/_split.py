@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 
-from skrank._data.checks import refuse_lazy, refuse_masked
+from skrank._data.checks import refuse_lazy, refuse_misread
 from skrank._data.grouping import groups_on_index
 from skrank._data.groups import takes_groups
 from skrank.model_selection._splitters import QueryShuffleSplit, code_groups
@@ -76,7 +76,7 @@ def group_train_test_split(
     (['a', 'a', 'b', 'b'], ['c', 'c'])
     """
     refuse_lazy(X, "X")
-    refuse_masked(y, "y")
+    refuse_misread(y, "y")
     X, y = indexable(X, y)
     codes = code_groups(X, y, groups, "group_train_test_split")
     if groups is None:
