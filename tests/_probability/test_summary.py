@@ -426,7 +426,7 @@ def test_collinear_features_are_named_and_the_rest_keep_their_errors():
     assert summary.df == pytest.approx(3, abs=1e-9)
     held = summary_of(ListMLERanker(alpha=0.1), both, y, groups)
     assert np.isfinite(held.clustered).all()
-    assert "Only alpha tells" in str(held).replace("\n  ", " ")
+    assert "Only alpha separates" in str(held).replace("\n  ", " ")
 
 
 def test_features_constant_inside_lists_have_no_error():

@@ -1,8 +1,6 @@
 """One call, one table: values, statistics, repeats, failures and what is printed."""
 
-import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -45,7 +43,6 @@ from skrank.model_selection._comparison import Ranked, SharedSort
 from skrank.model_selection._report import marked_names, numbered_notes
 from skrank.preprocessing import QueryScaler
 
-DOCUMENTATION = Path(__file__).resolve().parents[2] / "doc/comparing.md"
 FEW = {"n_resamples": 99, "random_state": 0}
 
 
@@ -529,19 +526,3 @@ def test_a_budget_leaves_out_what_is_expected_to_exceed_it(data):
     comparison = compare_rankers([Ridge()], *data, metrics="err", budget=0.0, **FEW)
     assert isinstance(comparison, RankerComparison)
     assert "over the budget of 0 s" in comparison.results["Ridge()"].problem
-
-
-def test_what_the_documentation_shows_runs(capsys):
-    text = DOCUMENTATION.read_text("utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert len(blocks) == 2
-    names = {}
-    for block in blocks:
-        exec(compile(block, "comparing.md", "exec"), names)
-    out = capsys.readouterr().out
-    shown = re.search(r"```text\n(.*?)```", text, flags=re.DOTALL)[1].splitlines()
-    rows = [line[: line.index("  ")] for line in shown[2:]]
-    for row in rows:
-        assert any(line.startswith(row) for line in out.splitlines()), row
-    assert "p_holm" in out
-    assert "[ 10  40 160] [0." in out
