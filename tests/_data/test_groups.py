@@ -329,7 +329,9 @@ def test_strings_floats_dates_and_tuples_are_labels():
         (None, "one label per row, got None"),
         ({1, 2}, "an array or a list.*got set"),
         ({1: 2}, "an array or a list.*got dict"),
-        (iter([1, 2]), "an array or a list.*got list_iterator"),
+        pytest.param(
+            iter([1, 2]), "an array or a list.*got list_iterator", id="iterator"
+        ),
         ([], "groups is empty"),
         (np.array([]), "groups is empty"),
     ],
