@@ -196,5 +196,5 @@ def test_groups_on_a_level_of_another_name_are_named_with_two_ways_out(names, le
 @pytest.mark.parametrize("name", [None, 7])
 def test_an_index_without_names_gets_no_such_advice(name):
     y = pd.Series(Y, index=pd.Index(GROUPS, name=name))
-    with pytest.raises(ValueError, match=r"groups=np\.zeros\(len\(y\)\)\.$"):
+    with pytest.raises(ValueError, match=r"groups=np\.zeros\(len\(y_true\)\)\.$"):
         ndcg_score(y, Y)

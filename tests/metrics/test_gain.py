@@ -396,7 +396,7 @@ def test_a_model_that_learned_nothing_scores_as_a_random_order():
 def test_one_list_needs_saying_so():
     y = [1, 2, 3, 4, 5]
     assert ndcg_score(y, y, np.zeros(5)) == 1.0
-    with pytest.raises(ValueError, match=r"groups=np\.zeros\(len\(y\)\)"):
+    with pytest.raises(ValueError, match=r"groups=np\.zeros\(len\(y_true\)\)"):
         ndcg_score(y, y)
 
 
