@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from skrank._data.checks import finite_column, refuse_misread
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.ranks import rank_within
 from skrank.metrics import ndcg_score
 
@@ -59,7 +59,7 @@ class RankerMixin:
         tags.target_tags.required = True
         return tags
 
-    @takes_groups
+    @suggests_groups
     def score(
         self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None
     ) -> float:
@@ -91,7 +91,7 @@ class RankerMixin:
         """
         return self._ndcg(X, y, groups, sample_weight)
 
-    @takes_groups
+    @suggests_groups
     def predict_rank(
         self,
         X: Any,

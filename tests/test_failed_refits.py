@@ -31,8 +31,8 @@ def test_a_failed_refit_on_other_columns_changes_nothing(name, fault):
     X, y, groups = make_ranking(12, n_features=3, n_informative=3, random_state=0)
     X = pd.DataFrame(X, columns=list("abc"))
     estimator = ESTIMATORS[name][0]
-    takes_groups = not isinstance(estimator, SecondOrderFeatures)
-    estimator.fit(X, y, **({"groups": groups} if takes_groups else {}))
+    suggests_groups = not isinstance(estimator, SecondOrderFeatures)
+    estimator.fit(X, y, **({"groups": groups} if suggests_groups else {}))
     assert list(estimator.feature_names_in_) == ["a", "b", "c"]
     if fault == "weights":
         estimator.set_params(weights=[1.0, 2.0, 3.0])
@@ -46,7 +46,7 @@ def test_a_failed_refit_on_other_columns_changes_nothing(name, fault):
     }[fault]
     with pytest.raises(ValueError, match=message):
         estimator.fit(
-            X[["b", "a"]], labels, **({"groups": of_rows} if takes_groups else {})
+            X[["b", "a"]], labels, **({"groups": of_rows} if suggests_groups else {})
         )
     assert joblib.hash(vars(estimator)) == before
     assert list(estimator.feature_names_in_) == ["a", "b", "c"]

@@ -29,7 +29,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def takes_groups(function: Callable[P, R]) -> Callable[P, R]:
+def suggests_groups(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function so that the error for ``qid=`` and the like names ``groups``.
 
     Other unknown arguments raise the usual TypeError.
@@ -165,7 +165,7 @@ def _state_of_routing(with_labels: bool) -> str:
     )
 
 
-@takes_groups
+@suggests_groups
 def list_labels(groups: Any) -> NDArray:
     """Return the labels of the lists, in the order of values that are given by list.
 
@@ -196,7 +196,7 @@ def list_labels(groups: Any) -> NDArray:
     return grouping.labels if order is None else grouping.labels[order]
 
 
-@takes_groups
+@suggests_groups
 def with_groups(y: Any, groups: Any) -> Any:
     """Return labels as a pandas Series that carries its groups on the index.
 

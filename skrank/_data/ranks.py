@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike
 
 from skrank._data.checks import check_choice, finite_column
 from skrank._data.grouping import group_rows
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Floats, Levels, Lists
 
 METHODS = ("min", "max", "average", "dense", "ordinal")
 
 
-@takes_groups
+@suggests_groups
 def rank_within(
     scores: ArrayLike, groups: ArrayLike | None = None, *, method: str = "min"
 ) -> Floats:

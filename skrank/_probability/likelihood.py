@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.checks import check_choice
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.lists import Floats, Levels, Lists
 from skrank._data.warnings import warn
 from skrank._fit.data import FitData, check_data
@@ -22,7 +22,7 @@ from skrank._probability.restraints import why_no_errors
 from skrank.losses import Loss
 
 
-@takes_groups
+@suggests_groups
 def log_likelihood(
     ranker: Any,
     X: Any,
@@ -97,7 +97,7 @@ def log_likelihood(
     return add_up(values, data, average)
 
 
-@takes_groups
+@suggests_groups
 def deviance(
     ranker: Any,
     X: Any,
@@ -137,7 +137,7 @@ def deviance(
     return -2.0 * value
 
 
-@takes_groups
+@suggests_groups
 def aic(
     ranker: Any,
     X: Any,

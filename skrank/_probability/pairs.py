@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.checks import equally_long
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._fit.data import check_data
 from skrank._probability.likelihood import add_up
 from skrank._probability.results import PairProba
@@ -48,7 +48,7 @@ def pairwise_proba(ranker: Any, X_a: Any, X_b: Any) -> PairProba:
     return proba.labelled(X_a)
 
 
-@takes_groups
+@suggests_groups
 def composite_log_likelihood(
     ranker: Any,
     X: Any,

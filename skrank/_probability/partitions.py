@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 
 from skrank._data.checks import check_count
 from skrank._data.grouping import Grouping
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank._fit.data import check_data, scores_of_lists
 from skrank._kernels.subsets_enumerated import enumerate_stages
@@ -31,7 +31,7 @@ SHORT = 12  # largest number of rows for which 3^n stages and subsets are enumer
 DRAWN_AT_ONCE = 2**22  # levels in memory at once
 
 
-@takes_groups
+@suggests_groups
 def partition_proba(
     ranker: Any, X: Any, y: Any, groups: Any = None, *, offset: Any = None
 ) -> NDArray[np.float64]:
@@ -62,7 +62,7 @@ def partition_proba(
     return np.exp(log_likelihood(ranker, X, y, groups, average=None, offset=offset))
 
 
-@takes_groups
+@suggests_groups
 def stage_proba(
     ranker: Any, X: Any, y: Any, groups: Any = None, *, offset: Any = None
 ) -> Any:
@@ -101,7 +101,7 @@ def stage_proba(
     return data.scatter(proba)
 
 
-@takes_groups
+@suggests_groups
 def sample_partitions(
     ranker: Any,
     X: Any,
@@ -145,7 +145,7 @@ def sample_partitions(
     return grouping.scatter(levels.T).T
 
 
-@takes_groups
+@suggests_groups
 def expected_level(
     ranker: Any,
     X: Any,
@@ -190,7 +190,7 @@ def expected_level(
     return result.labelled(X, groups=grouping.label_of_rows())
 
 
-@takes_groups
+@suggests_groups
 def pairwise_proba(
     ranker: Any,
     X: Any,

@@ -14,7 +14,7 @@ from scipy.special import softmax
 from sklearn.utils import check_random_state
 
 from skrank._data.checks import check_count
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank._fit.data import check_data, scores_of_lists
 from skrank._kernels.race import among_first, n_nodes
@@ -25,7 +25,7 @@ EXACT_WORK = 2e9
 DRAWN_AT_ONCE = 2**20  # noise values in memory at once
 
 
-@takes_groups
+@suggests_groups
 def stage_proba(
     ranker: Any,
     X: Any,
@@ -97,7 +97,7 @@ def stage_proba(
     return data.scatter(proba)
 
 
-@takes_groups
+@suggests_groups
 def sample_rankings(
     ranker: Any,
     X: Any,
@@ -145,7 +145,7 @@ def sample_rankings(
     return out
 
 
-@takes_groups
+@suggests_groups
 def top_k_proba(
     ranker: Any,
     X: Any,

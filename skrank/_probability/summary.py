@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from skrank._data.checks import check_choice, check_confidence, is_integer
 from skrank._data.clusters import clusters_of_lists
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.lists import Floats, Indices
 from skrank._data.warnings import warn
 from skrank._fit.data import FitData
@@ -34,7 +34,7 @@ from skrank._probability.restraints import why_no_errors
 from skrank._probability.solving import estimate_some
 
 
-@takes_groups
+@suggests_groups
 def summary(
     ranker: Any,
     X: Any,

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 
 from skrank._data.checks import Integers, finite_column, refuse_lazy
 from skrank._data.grouping import group_rows, groups_on_index
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.parameters import checks_parameters
 from skrank._data.ranks import rank_within
 from skrank._data.rollback import keeps_old_state
@@ -255,7 +255,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
             )
         self._check_scaled()
 
-    @takes_groups
+    @suggests_groups
     @checks_parameters(prefer_skip_nested_validation=False)
     @keeps_old_state
     def fit(
@@ -324,7 +324,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
             self.deviations_ = unit * np.sqrt(np.mean(shares**2, axis=0))
         return self
 
-    @takes_groups
+    @suggests_groups
     def predict(self, X: Any, groups: Any = None) -> NDArray[np.float64]:
         """Return the fused score of each row.
 

@@ -16,7 +16,7 @@ from skrank._data.checks import (
     finite_column,
 )
 from skrank._data.grouping import group_rows
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Floats, Indices, Lists
 from skrank.inspection._drawing import COLORS, GREY, new_axes
 from skrank.inspection._models import refuse_other_scores, scores_of
@@ -86,7 +86,7 @@ class RankCalibrationDisplay:
         self.kind, self.confidence = kind, confidence
 
     @classmethod
-    @takes_groups
+    @suggests_groups
     def from_estimator(
         cls,
         estimator: Any,
@@ -136,7 +136,7 @@ class RankCalibrationDisplay:
         return cls.from_predictions(np.asarray(y), scores, groups, ax=ax, **options)
 
     @classmethod
-    @takes_groups
+    @suggests_groups
     def from_predictions(
         cls,
         y_true: Any,

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from skrank._data.checks import check_count
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Floats
 from skrank._probability.quasi import quasi_standard_errors
 from skrank._probability.summary import FitSummary
@@ -90,7 +90,7 @@ class CoefficientDisplay:
         self.unit = ("score" if quasi else PER_UNIT) if unit is None else unit
 
     @classmethod
-    @takes_groups
+    @suggests_groups
     def from_estimator(
         cls,
         estimator: Any,

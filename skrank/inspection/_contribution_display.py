@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.checks import check_count
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.lists import Floats
 from skrank.inspection._drawing import (
     COLORS,
@@ -81,7 +81,7 @@ class ContributionDisplay:
         self.contributions, self.title = contributions, title
 
     @classmethod
-    @takes_groups
+    @suggests_groups
     def from_estimator(
         cls,
         estimator: Any,

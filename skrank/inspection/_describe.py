@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from skrank._data.checks import finite_column
 from skrank._data.grouping import Grouping, group_rows
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Floats, Indices, Levels, Lists
 from skrank.inspection._columns import Columns, read_columns
 from skrank.inspection._description import ListsDescription
 from skrank.inspection._findings import find_all
 
 
-@takes_groups
+@suggests_groups
 def describe_lists(X: Any, y: Any, groups: Any = None) -> ListsDescription:
     """Describe ranking data, and report what may be wrong with them.
 

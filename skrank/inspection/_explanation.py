@@ -11,7 +11,7 @@ from scipy import sparse
 
 from skrank._data.checks import as_written, count_of
 from skrank._data.grouping import group_rows
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.html import Table, number_text, page_html, paragraph_html, table_html
 from skrank._data.lists import Floats, Lists
 from skrank._data.ranks import ranks_in_order
@@ -235,7 +235,7 @@ class ScoreExplanation:
         return page_html(table_html(table), paragraph_html(self._more()))
 
 
-@takes_groups
+@suggests_groups
 def explain_scores(estimator: Any, X: Any, groups: Any = None) -> ScoreExplanation:
     r"""Explain the scores of rows by what each feature adds.
 

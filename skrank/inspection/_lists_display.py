@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.checks import finite_column
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank.inspection._describe import describe_lists
 from skrank.inspection._description import ListsDescription
 from skrank.inspection._drawing import COLORS, new_axes, whole_ticks
@@ -48,7 +48,7 @@ class ListsDisplay:
         self.description = description
 
     @classmethod
-    @takes_groups
+    @suggests_groups
     def from_data(cls, y: Any, groups: Any = None, *, ax: Any = None) -> ListsDisplay:
         """Draw labels and groups; features do not matter.
 

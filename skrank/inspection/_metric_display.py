@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._data.grouping import group_rows
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Floats
 from skrank.inspection._drawing import (
     FEW_LINES,
@@ -79,7 +79,7 @@ class MetricAtKDisplay:
         self.metric_name, self.confidence = metric_name, confidence
 
     @classmethod
-    @takes_groups
+    @suggests_groups
     def from_estimator(
         cls,
         estimator: Any,
@@ -120,7 +120,7 @@ class MetricAtKDisplay:
         return cls.from_predictions(np.asarray(y), scores, groups, ax=ax, **options)
 
     @classmethod
-    @takes_groups
+    @suggests_groups
     def from_predictions(
         cls,
         y_true: Any,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._data.checks import listing
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Floats
 from skrank._data.pipelines import without_search
 from skrank._probability.fit_summary import FitSummary
@@ -20,7 +20,7 @@ from skrank._probability.summary import summarize_fit
 from skrank.inspection._models import Transformed, transformed
 
 
-@takes_groups
+@suggests_groups
 def likelihood_ratio_test(
     small: Any,
     large: Any,
@@ -128,7 +128,7 @@ def likelihood_ratio_test(
     return likelihood_ratio(smaller, larger, hypothesis)
 
 
-@takes_groups
+@suggests_groups
 def wald_test(
     estimator: Any,
     X: Any,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skrank._data.checks import check_count
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Indices
 from skrank.inspection._drawing import (
     COLORS,
@@ -80,7 +80,7 @@ class RegularizationPathDisplay:
             )
 
     @classmethod
-    @takes_groups
+    @suggests_groups
     def from_estimator(
         cls,
         estimator: Any,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.checks import check_count
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.warnings import warn
 from skrank._probability.fit_summary import FitSummary
 from skrank._probability.intervals import list_pair_intervals, pair_intervals
@@ -24,7 +24,7 @@ from skrank._probability.results import (
 from skrank.inspection._models import transformed
 
 
-@takes_groups
+@suggests_groups
 def top_k_proba(
     estimator: Any, X: Any, groups: Any = None, k: int = 1, **options: Any
 ) -> TopKProba:
@@ -83,7 +83,7 @@ def top_k_proba(
     return _indexed(proba, X)
 
 
-@takes_groups
+@suggests_groups
 def stage_proba(
     estimator: Any, X: Any, y: Any, groups: Any = None, **options: Any
 ) -> Any:
@@ -131,7 +131,7 @@ def stage_proba(
     return model.stage_proba(features, np.asanyarray(y), groups, **options)
 
 
-@takes_groups
+@suggests_groups
 def pairwise_proba(
     estimator: Any, X_a: Any, X_b: Any = None, *, groups: Any = None, **options: Any
 ) -> PairProba | ListPairProba:
@@ -191,7 +191,7 @@ def pairwise_proba(
     return _indexed(proba, X_a)
 
 
-@takes_groups
+@suggests_groups
 def top_k_intervals(
     estimator: Any,
     summary: FitSummary,
@@ -274,7 +274,7 @@ def top_k_intervals(
     return _indexed(result, X)
 
 
-@takes_groups
+@suggests_groups
 def pairwise_intervals(
     estimator: Any,
     summary: FitSummary,

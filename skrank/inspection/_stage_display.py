@@ -9,7 +9,7 @@ from scipy import special
 
 from skrank._data.checks import as_written, check_count, equally_long, finite_column
 from skrank._data.grouping import group_rows
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Floats
 from skrank.inspection._drawing import (
     COLORS,
@@ -72,7 +72,7 @@ class StageProbaDisplay:
         self.title = title
 
     @classmethod
-    @takes_groups
+    @suggests_groups
     def from_estimator(
         cls,
         estimator: Any,

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._probability.fit_summary import FitSummary
 from skrank._probability.summary import summarize_fit
 from skrank.inspection._models import transformed
 
 
-@takes_groups
+@suggests_groups
 def summarize(
     estimator: Any, X: Any, y: Any, groups: Any = None, **options: Any
 ) -> FitSummary:

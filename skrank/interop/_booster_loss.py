@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank._data.checks import check_choice, finite_column
 from skrank._data.grouping import Grouping, group_rows
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.lists import Floats, Lists
 from skrank._data.weights import split_weights
 from skrank.interop._sizes import groups_from_sizes
@@ -38,7 +38,7 @@ class Prepared(NamedTuple):
         return prepared, self.grouping.scatter(lists.expand(weights))
 
 
-@takes_groups
+@suggests_groups
 def make_booster_objective(
     loss: Loss, y: Any = None, groups: Any = None, *, library: str
 ) -> Callable[..., tuple[Floats, Floats]]:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 
 from skrank._data.checks import finite_column
 from skrank._data.grouping import Grouping, group_rows
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Lists
 from skrank._data.parameters import checks_parameters
 from skrank._data.weights import list_weights
@@ -108,7 +108,7 @@ class BoosterRanker(MetaEstimatorMixin, RankerMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    @takes_groups
+    @suggests_groups
     @checks_parameters(prefer_skip_nested_validation=False)
     def fit(
         self,

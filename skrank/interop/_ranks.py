@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from skrank._data.checks import finite_column, refuse_misread
 from skrank._data.grouping import group_rows, is_missing
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Floats
 
 
-@takes_groups
+@suggests_groups
 def from_ranks(ranks: Any, groups: Any = None) -> Floats:
     """Return labels, larger is better, from ranks of which 1 is the best.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank._data.grouping import group_rows
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.lists import Lists
 
 
@@ -42,7 +42,7 @@ def groups_from_sizes(sizes: Any) -> NDArray:
     return lists.expand(np.arange(lists.n_lists))
 
 
-@takes_groups
+@suggests_groups
 def sizes_from_groups(groups: Any) -> NDArray:
     """Return the sizes of lists, in row order, from one group label a row.
 

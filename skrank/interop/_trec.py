@@ -13,7 +13,7 @@ import numpy as np
 
 from skrank._data.checks import equally_long, finite_column
 from skrank._data.grouping import group_rows
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 
 Nested = dict[Any, dict[Any, float]]
 
@@ -234,7 +234,7 @@ def write_qrels(path: str | os.PathLike, qrels: Any) -> None:
                 file.write(" ".join(fields) + "\n")
 
 
-@takes_groups
+@suggests_groups
 def to_run(scores: Any, groups: Any, doc_ids: Any) -> Nested:
     """Return scores of rows as a run: topics to documents to scores.
 

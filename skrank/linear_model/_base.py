@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._data.checks import Integers
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.parameters import checks_parameters
 from skrank._data.rollback import keeps_old_state
 from skrank._fit.bounds import read_bounds
@@ -108,7 +108,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             f"{type(self).__name__} must define _loss(self), which returns its loss."
         )
 
-    @takes_groups
+    @suggests_groups
     @checks_parameters(prefer_skip_nested_validation=True)
     @reports_progress
     @keeps_old_state

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._fit.blocks import linear_scores
 from skrank._fit.data import check_features, known_scores
 from skrank.base import RankerMixin
@@ -60,7 +60,7 @@ class LinearScores(RankerMixin):
         scores = linear_scores(X, self.coef_)
         return scores if known is None else scores + known
 
-    @takes_groups
+    @suggests_groups
     def score(
         self,
         X: Any,

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from skrank._data.checks import equally_long, finite_column
 from skrank._data.grouping import group_rows
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Floats, Lists
 
 N_PROBES = 4  # random vectors for the diagonal of a Hessian
@@ -265,7 +265,7 @@ class Loss(BaseEstimator):
             weights = diagonal / np.maximum(1.0 - share, SMALLEST_REST)
         return weights
 
-    @takes_groups
+    @suggests_groups
     def __call__(
         self, scores: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
     ) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skrank._data.checks import check_choice
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._kernels.binary import DIVISORS, average_precision
 from skrank.metrics._average import (
     check_average,
@@ -18,7 +18,7 @@ from skrank.metrics._relevant import relevant_lists
 __all__ = ["average_precision_score", "average_precision_scorer"]
 
 
-@takes_groups
+@suggests_groups
 def average_precision_score(
     y_true: Any,
     y_score: Any,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.checks import check_positive
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.lists import Floats
 from skrank._kernels.metrics import expected_reciprocal_rank
 from skrank.metrics._average import (
@@ -23,7 +23,7 @@ from skrank.metrics._registry import registered
 __all__ = ["err_score", "err_scorer"]
 
 
-@takes_groups
+@suggests_groups
 def err_score(
     y_true: Any,
     y_score: Any,

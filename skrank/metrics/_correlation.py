@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.checks import check_choice
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.ranks import ranks_in_order
 from skrank._kernels.metrics import count_pairs
 from skrank.metrics._average import check_average, scored_lists
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-@takes_groups
+@suggests_groups
 def kendall_tau_score(
     y_true: Any,
     y_score: Any,
@@ -115,7 +115,7 @@ def kendall_tau_score(
     return data.average(np.clip(values, -1.0, 1.0), average, empty)
 
 
-@takes_groups
+@suggests_groups
 def spearman_score(
     y_true: Any,
     y_score: Any,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.html import Table, page_html, table_html
 from skrank.metrics._conventions import HALF, Rule, differences, fixed_by, rule_of
 
@@ -156,7 +156,7 @@ class MetricExplanation:
         return page_html(table_html(Table(heads, rows, 3, self.metric)))
 
 
-@takes_groups
+@suggests_groups
 def explain_metric(
     metric: Callable,
     y_true: Any,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skrank._data.checks import check_count
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._kernels.binary import hit_chance, reciprocal_rank, search_length
 from skrank.metrics._average import (
     check_average,
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-@takes_groups
+@suggests_groups
 def reciprocal_rank_score(
     y_true: Any,
     y_score: Any,
@@ -113,7 +113,7 @@ def reciprocal_rank_score(
     return lists.data.average(values, average, lists.rule.empty)
 
 
-@takes_groups
+@suggests_groups
 def expected_search_length_score(
     y_true: Any,
     y_score: Any,
@@ -206,7 +206,7 @@ def expected_search_length_score(
     return lists.data.average(values, average, lists.rule.empty)
 
 
-@takes_groups
+@suggests_groups
 def hit_rate_score(
     y_true: Any,
     y_score: Any,

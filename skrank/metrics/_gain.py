@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.lists import Floats
 from skrank._kernels.metrics import discounted_gain
 from skrank.metrics._average import (
@@ -24,7 +24,7 @@ from skrank.metrics._registry import registered
 __all__ = ["dcg_score", "ndcg_score", "dcg_scorer", "ndcg_scorer"]
 
 
-@takes_groups
+@suggests_groups
 def ndcg_score(
     y_true: Any,
     y_score: Any,
@@ -131,7 +131,7 @@ def ndcg_score(
     return data.average(values, average, rule.empty, rule.empty_weight)
 
 
-@takes_groups
+@suggests_groups
 def dcg_score(
     y_true: Any,
     y_score: Any,

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.pipelines import last_model
 
 
@@ -55,7 +55,7 @@ class LogLikelihoodScorer(BaseEstimator):
     def __init__(self, composite: bool = False) -> None:
         self.composite = composite
 
-    @takes_groups
+    @suggests_groups
     def __call__(
         self,
         estimator: Any,
@@ -68,7 +68,7 @@ class LogLikelihoodScorer(BaseEstimator):
         """Return ``self.score`` of the same arguments."""
         return self.score(estimator, X, y, groups, sample_weight, **of_rows)
 
-    @takes_groups
+    @suggests_groups
     def score(
         self,
         estimator: Any,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._kernels.metrics import count_pairs
 from skrank.metrics._average import check_average, scored_lists
 from skrank.metrics._registry import registered
@@ -14,7 +14,7 @@ from skrank.metrics._registry import registered
 __all__ = ["pairwise_accuracy_score", "pairwise_accuracy_scorer"]
 
 
-@takes_groups
+@suggests_groups
 def pairwise_accuracy_score(
     y_true: Any,
     y_score: Any,

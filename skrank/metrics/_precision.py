@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._kernels.binary import hits_within
 from skrank.metrics._average import check_average, check_cutoff
 from skrank.metrics._registry import registered
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-@takes_groups
+@suggests_groups
 def precision_at_k_score(
     y_true: Any,
     y_score: Any,
@@ -102,7 +102,7 @@ def precision_at_k_score(
     return lists.data.average(values, average, lists.rule.empty)
 
 
-@takes_groups
+@suggests_groups
 def r_precision_score(
     y_true: Any,
     y_score: Any,

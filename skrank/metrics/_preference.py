@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.checks import finite_column
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._kernels.binary import binary_preference
 from skrank.metrics._average import check_average, flags
 from skrank.metrics._registry import registered
@@ -16,7 +16,7 @@ from skrank.metrics._relevant import relevant_lists
 __all__ = ["bpref_score", "bpref_scorer"]
 
 
-@takes_groups
+@suggests_groups
 def bpref_score(
     y_true: Any,
     y_score: Any,

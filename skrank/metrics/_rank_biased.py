@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.checks import is_number
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._kernels.metrics import discounted_gain
 from skrank.metrics._average import (
     check_average,
@@ -20,7 +20,7 @@ from skrank.metrics._relevant import relevant_lists
 __all__ = ["rank_biased_precision_score", "rank_biased_precision_scorer"]
 
 
-@takes_groups
+@suggests_groups
 def rank_biased_precision_score(
     y_true: Any,
     y_score: Any,

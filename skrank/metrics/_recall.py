@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank._data.checks import check_positive
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank.metrics._average import check_average, check_cutoff
 from skrank.metrics._registry import registered
 from skrank.metrics._relevant import ratio, relevant_lists
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-@takes_groups
+@suggests_groups
 def recall_at_k_score(
     y_true: Any,
     y_score: Any,
@@ -110,7 +110,7 @@ def recall_at_k_score(
     return lists.data.average(values, average, lists.rule.empty)
 
 
-@takes_groups
+@suggests_groups
 def f_measure_at_k_score(
     y_true: Any,
     y_score: Any,

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNUSED, get_routing_for_object
 
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.pipelines import with_best_model
 
 
@@ -68,7 +68,7 @@ class RankingScorer(BaseEstimator):
         self.greater_is_better = greater_is_better
         self.kwargs = kwargs
 
-    @takes_groups
+    @suggests_groups
     def __call__(
         self,
         estimator: Any,
@@ -81,7 +81,7 @@ class RankingScorer(BaseEstimator):
         """Return ``self.score`` of the same arguments."""
         return self.score(estimator, X, y, groups, sample_weight, **of_lists)
 
-    @takes_groups
+    @suggests_groups
     def score(
         self,
         estimator: Any,

@@ -25,7 +25,7 @@ from skrank._data.checks import (
 )
 from skrank._data.clusters import clusters_of_lists
 from skrank._data.grouping import Grouping, group_rows
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Indices
 from skrank.interop import as_ranker
 from skrank.model_selection._comparison import Fold, Ranked, compare
@@ -36,7 +36,7 @@ from skrank.model_selection._splitters import QueryKFold
 DRAWN_BELOW = 2**31 - 1
 
 
-@takes_groups
+@suggests_groups
 def compare_rankers(
     rankers: Any,
     X: Any,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.lists import Floats, Indices
 from skrank.metrics import RankingScorer, make_ranking_scorer
 from skrank.metrics._registry import named_scorer
@@ -22,7 +22,7 @@ from skrank.model_selection._compare_rankers import (
 from skrank.model_selection._comparison import Ranked, groups_for
 
 
-@takes_groups
+@suggests_groups
 def learning_curve(
     estimator: Any,
     X: Any,

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._data.checks import Integers
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.parameters import checks_parameters
 from skrank._data.rollback import keeps_old_state
 from skrank._data.warnings import warn
@@ -142,7 +142,7 @@ class RankerCV(RankerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    @takes_groups
+    @suggests_groups
     @checks_parameters(prefer_skip_nested_validation=True)
     @keeps_old_state
     def fit(
@@ -249,7 +249,7 @@ class RankerCV(RankerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.ranker_.predict(X, offset)
 
-    @takes_groups
+    @suggests_groups
     def score(
         self,
         X: Any,

@@ -9,11 +9,11 @@ from sklearn.utils import _safe_indexing, indexable
 
 from skrank._data.checks import refuse_lazy, refuse_misread
 from skrank._data.grouping import groups_on_index
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank.model_selection._splitters import QueryShuffleSplit, code_groups
 
 
-@takes_groups
+@suggests_groups
 def group_train_test_split(
     X: Any,
     y: Any,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from skrank._data.checks import as_written, check_count, refuse_lazy
 from skrank._data.grouping import Grouping, group_rows, groups_on_index
-from skrank._data.groups import missing_groups_message, takes_groups
+from skrank._data.groups import missing_groups_message, suggests_groups
 from skrank._data.lists import Indices
 
 
@@ -57,7 +57,7 @@ class QueryKFold(GroupKFold):
     [2 3 4 5] [0 1]
     """
 
-    @takes_groups
+    @suggests_groups
     def split(
         self, X: Any, y: Any = None, groups: Any = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -128,7 +128,7 @@ class QueryShuffleSplit(GroupShuffleSplit):
     [0 1 4 5] [2 3]
     """
 
-    @takes_groups
+    @suggests_groups
     def split(
         self, X: Any, y: Any = None, groups: Any = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:

@@ -19,7 +19,7 @@ from torch import nn
 from skrank._data.checks import Integers, finite_column
 from skrank._data.features import validate_features
 from skrank._data.grouping import group_rows
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Floats, Indices, Lists
 from skrank._data.rollback import keeps_old_state
 from skrank._data.weights import list_weights
@@ -103,7 +103,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
         """Return scores without differences between equal rows, see by_content."""
         raise NotImplementedError
 
-    @takes_groups
+    @suggests_groups
     @keeps_old_state
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -231,7 +231,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
             networks = [*networks, copy.deepcopy(network).cpu()]
         return {"networks_": networks, "_inputs": self._inputs}
 
-    @takes_groups
+    @suggests_groups
     def predict(self, X, groups=None, history=None, profile=None):
         """Return scores that sort the rows of each list into its ranking.
 
@@ -266,7 +266,7 @@ class NeuralRanker(RankerMixin, CallbackSupportMixin, BaseEstimator):
                 place_rows(scores, padded, batch, new.lists, numbers)
         return new.grouping.scatter(self._finish(scores, new.first))
 
-    @takes_groups
+    @suggests_groups
     def score(
         self, X, y, groups=None, sample_weight=None, *, history=None, profile=None
     ):

@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank._data.checks import as_written
 from skrank._data.grouping import group_rows
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.lists import Floats, Indices
 
 
@@ -73,7 +73,7 @@ class ListData:
         self.n_features: int = widths.pop()
 
     @classmethod
-    @takes_groups
+    @suggests_groups
     def from_rows(cls, X: Any, groups: Any) -> ListData:
         """Make one from a table and the label of each row's list.
 

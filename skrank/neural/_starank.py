@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skrank._data.checks import check_choice, check_count, finite_column
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.weights import list_weights
 from skrank.metrics import PositionBased, UserBrowsing
 from skrank.neural._arrangements import (
@@ -220,7 +220,7 @@ class STARanker(NeuralRanker):
         self.random_state = random_state
         self.verbose = verbose
 
-    @takes_groups
+    @suggests_groups
     def arrange(
         self, X, groups=None, history=None, profile=None, *, return_scores=False
     ):
@@ -265,7 +265,7 @@ class STARanker(NeuralRanker):
         with self._predicting(new, most_rows=1) as batches:  # list by list
             return by_row, dict(scores_by_place(new, ranks, batches))
 
-    @takes_groups
+    @suggests_groups
     def sample_arrangements(
         self,
         X,
@@ -319,7 +319,7 @@ class STARanker(NeuralRanker):
             place_drawn(ranks, new.lists, batches, generator)
         return new.grouping.scatter(ranks.T).T
 
-    @takes_groups
+    @suggests_groups
     def log_likelihood(
         self,
         X,

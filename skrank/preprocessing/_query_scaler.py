@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._data.features import validate_features
 from skrank._data.grouping import LEVEL, group_rows
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.rollback import keeps_old_state
 from skrank._data.warnings import warn
 from skrank.preprocessing._blocks import canonical, list_blocks
@@ -158,7 +158,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @takes_groups
+    @suggests_groups
     @keeps_old_state
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Learn the common deviations if there is shrinkage, else check the input.
@@ -194,7 +194,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self.list_size_ = float(np.median(grouping.lists.sizes))
         return self
 
-    @takes_groups
+    @suggests_groups
     @keeps_old_state
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> Any:
         """Fit to the input and scale it.
@@ -220,7 +220,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         return self.fit(X, y, groups).transform(X, groups)
 
-    @takes_groups
+    @suggests_groups
     def transform(self, X: Any, groups: Any = None) -> Any:
         """Scale each feature inside each list.
 

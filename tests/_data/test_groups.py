@@ -24,7 +24,7 @@ from skrank._data.groups import (
     find_groups,
     list_labels,
     missing_groups_message,
-    takes_groups,
+    suggests_groups,
 )
 from skrank.inspection import explain_scores
 from skrank.interop import from_ranks
@@ -540,7 +540,7 @@ def test_missing_groups_name_the_argument_that_may_carry_them(call, name):
 class Ranked:
     """A class of one method that takes groups."""
 
-    @takes_groups
+    @suggests_groups
     def rank(self, y, groups=None, *, k=1):
         """Return what was given."""
         return y, groups, k

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skrank._data.checks import finite_column
 from skrank._data.grouping import group_rows
-from skrank._data.groups import find_groups, takes_groups
+from skrank._data.groups import find_groups, suggests_groups
 from skrank._data.lists import Floats, Indices, Lists
 from skrank.metrics._average import check_cutoff, cutoff_of
 from skrank.metrics._clicks.base import ClickModel
@@ -75,7 +75,7 @@ def free_choices(
     )
 
 
-@takes_groups
+@suggests_groups
 def best_order(
     y_true: Any,
     groups: Any = None,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skrank._data.checks import as_written, check_count
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank._data.lists import Floats, Lists
 from skrank.metrics._average import (
     check_average,
@@ -30,7 +30,7 @@ from skrank.metrics._registry import make_ranking_scorer
 from skrank.metrics._scorers import RankingScorer
 
 
-@takes_groups
+@suggests_groups
 def click_score(
     y_true: Any,
     y_score: Any,

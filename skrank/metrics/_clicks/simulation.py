@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skrank._data.checks import check_count
-from skrank._data.groups import takes_groups
+from skrank._data.groups import suggests_groups
 from skrank.metrics._average import check_cutoff, cutoff_of, scored_lists
 from skrank.metrics._clicks.base import ClickModel
 from skrank.metrics._clicks.score import click_rows
 
 
-@takes_groups
+@suggests_groups
 def simulate_clicks(
     y_true: Any,
     y_score: Any,
