@@ -220,11 +220,11 @@ class LinearObjective(Penalised):
         for part_value, part_gradient in sums:
             value += part_value
             gradient[len(gradient) - len(part_gradient) :] += part_gradient
-        in_coef = gradient[: self.n_features]
+        coef_gradient = gradient[: self.n_features]
         if row_gradient is not None:
-            in_coef += self.data.X.T @ row_gradient
+            coef_gradient += self.data.X.T @ row_gradient
         if self.data.constant is not None:
-            in_coef[self.data.constant] = 0.0
+            coef_gradient[self.data.constant] = 0.0
         return value, gradient
 
     def _visit(
@@ -243,16 +243,16 @@ class LinearObjective(Penalised):
         value = 0.0
         n_here = len(coef) if row_gradient is None else 0
         gradient = np.zeros(n_here + len(extra))
-        in_coef, in_extra = gradient[:n_here], gradient[n_here:]
-        before: tuple[Any, Any, float] = (None, None, 0.0)
+        coef_gradient, extra_gradient = gradient[:n_here], gradient[n_here:]
+        pending: tuple[Any, Any, float] = (None, None, 0.0)
         for block, buffer in zip(self.blocks[part], cycle(buffers)):
             X, X_transposed = block.features(buffer)
             # One call adds the last block's gradient and takes this block's scores, so
             # that the thread returns to Python half as often.
-            direct = row_gradient is None and is_plain(X)
-            if direct:
+            fused = row_gradient is None and is_plain(X)
+            if fused:
                 scores = np.empty(len(X))
-                gemv.gradient_then_scores(*before, in_coef, X, coef, scores)
+                gemv.gradient_then_scores(*pending, coef_gradient, X, coef, scores)
             else:
                 scores = X.dot(coef)
             scores = block.with_offset(scores)
@@ -266,19 +266,19 @@ class LinearObjective(Penalised):
                 raise ValueError(_misshapen(self.loss, result, block, len(extra)))
             value += float(block.factors.dot(values))
             if len(extra):
-                in_extra += block.factors @ result[2]
+                extra_gradient += block.factors @ result[2]
             factor = block.row_factors
             if factor is None:
                 slope, factor = block.scale_rows(slope), 1.0
             slope = slope.astype(np.float64, "C", "same_kind", copy=False)
-            if direct:
-                before = X, slope, factor
+            if fused:
+                pending = X, slope, factor
             elif row_gradient is None:
-                in_coef += factor * X_transposed.dot(slope)
+                coef_gradient += factor * X_transposed.dot(slope)
             else:
                 row_gradient[block.start : block.stop] = factor * slope
         # The gradient of the last block is still to be added.
-        gemv.gradient_then_scores(*before, in_coef, None, coef, None)
+        gemv.gradient_then_scores(*pending, coef_gradient, None, coef, None)
         return value, gradient
 
     def _loss_of_block(self, block: Block, scores: Floats, extra: Floats) -> Any:

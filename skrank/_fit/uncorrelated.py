@@ -24,7 +24,8 @@ from skrank._fit.gram import (
 from skrank._fit.objective import LinearObjective
 
 FEW_ROWS_A_FEATURE, LEAST_ROWS, LEAST_LISTS = 32, 2048, 8
-PAYS = 4.0  # rows of the Gram matrix for each of the few, so that looking costs little
+# Look only if the Gram matrix would read at least 4 times as many rows.
+PAYS = 4.0
 # Sum of squares of the errors of a diagonal, at most. One pair of features may then
 # have a correlation of .5, so that no direction curves less than half as much as it
 # seems: the estimate of what is left of a fit stays good.
@@ -43,23 +44,30 @@ def diagonal_of_few(objective: LinearObjective, parameters: Floats) -> Gram | No
     if halves is None:
         return None
     first, second = (_sums_of(objective, half, parameters) for half in halves)
-    few = first.mixed(second, 0.5)
-    diagonal = np.diag(few.gram)
-    if not (np.all(np.isfinite(few.gram)) and np.all(diagonal > 0.0)):
+    pooled = first.mixed(second, 0.5)
+    diagonal = np.diag(pooled.gram)
+    if not (np.all(np.isfinite(pooled.gram)) and np.all(diagonal > 0.0)):
         return None
     n_rows = sum(objective.data.lists.sizes[half].sum() for half in halves)
     scale = np.sqrt(diagonal)
-    a, b = (half.gram / scale / scale[:, np.newaxis] for half in (first, second))
-    error = 0.25 * (a - b) ** 2
-    of_more = error.sum() * n_rows / (ROWS_A_FEATURE * objective.n_features)
+    corr_first, corr_second = (
+        half.gram / scale / scale[:, np.newaxis] for half in (first, second)
+    )
+    squared_error = 0.25 * (corr_first - corr_second) ** 2
+    n_rows_of_gram = ROWS_A_FEATURE * objective.n_features
+    gram_error = squared_error.sum() * n_rows / n_rows_of_gram
     # Curvatures that differ by no more than their errors are better taken as equal.
     logs = np.log(diagonal)
     differences = logs - logs.mean()
-    own = max(1.0 - np.trace(error) / (differences @ differences or 1.0), 0.0)
-    missed = np.sum(a * b) - np.diag(a) @ np.diag(b) + own * np.trace(error)
-    if not missed <= min(of_more, MOST_ERROR):
+    of_diagonal = np.trace(squared_error)
+    shrinkage = max(1.0 - of_diagonal / (differences @ differences or 1.0), 0.0)
+    squared_correlations = np.sum(corr_first * corr_second) - (
+        np.diag(corr_first) @ np.diag(corr_second)
+    )
+    diagonal_error = squared_correlations + shrinkage * of_diagonal
+    if not diagonal_error <= min(gram_error, MOST_ERROR):
         return None
-    return few._replace(gram=np.diag(np.exp(logs.mean() + own * differences)))
+    return pooled._replace(gram=np.diag(np.exp(logs.mean() + shrinkage * differences)))
 
 
 def _two_halves(objective: LinearObjective) -> tuple[Indices, Indices] | None:

@@ -25,11 +25,11 @@ FAR_FROM_OPTIMUM = 0.1  # standard errors
 NEARER = "Pass the data and weights of fit, lower tol and ftol, or raise max_iter."
 
 
-class Reader(NamedTuple):
+class SummaryContext(NamedTuple):
     """A fitted ranker, its objective on the data of the fit, and its estimate.
 
     ``names`` are those of the parameters of the estimate, ``covariance`` the one that
-    z, p values and intervals use, ``no_errors`` why there are none.
+    z, p values and intervals use, ``why_no_errors`` why there are none.
     """
 
     ranker: Any
@@ -37,36 +37,38 @@ class Reader(NamedTuple):
     estimate: Estimate
     names: list[str]
     covariance: str
-    no_errors: str | None = None
+    why_no_errors: str | None = None
 
     def named(self, which: np.ndarray) -> str:
         """Return the names of some parameters as text."""
         return listing([self.names[j] for j in np.flatnonzero(which)])
 
 
-def notes_of(reader: Reader, limited: list[str], no_model: str | None) -> list[str]:
+def notes_of(
+    context: SummaryContext, limited: list[str], no_model: str | None
+) -> list[str]:
     """Return the notes of a summary.
 
     Parameters
     ----------
-    reader : Reader
+    context : SummaryContext
         The fit.
     limited : list of str
         Names of parameters that are left out.
     no_model : str or None
         Reason why there are no model-based errors.
     """
-    ranker, estimate, notes = reader.ranker, reader.estimate, []
-    if ranker.alpha_ > 0 and reader.no_errors is None:
+    ranker, estimate, notes = context.ranker, context.estimate, []
+    if ranker.alpha_ > 0 and context.why_no_errors is None:
         notes.append(f"{RIDGE}; so no z and no p values.")
     if ranker.normalize is not None:
         part = {"size": "rows", "terms": "terms"}[ranker.normalize]
         notes.append(f"Each list counts divided by its number of {part}.")
     if estimate.counts.n_lists > 0 and estimate.constant.any():
-        notes.append(f"Constant inside every list: {reader.named(estimate.constant)}.")
+        notes.append(f"Constant inside every list: {context.named(estimate.constant)}.")
     if estimate.collinear and ranker.alpha_ > 0:
-        notes.append(f"{_collinear(reader)}Only alpha separates their coefficients.")
-    if np.isnan(estimate.df) and reader.no_errors is None:
+        notes.append(f"{_collinear(context)}Only alpha separates their coefficients.")
+    if np.isnan(estimate.df) and context.why_no_errors is None:
         notes.append(
             "Standard errors were found by solving for each coefficient: no degrees "
             "of freedom and no criterion; collinear features and separation were not "
@@ -77,32 +79,32 @@ def notes_of(reader: Reader, limited: list[str], no_model: str | None) -> list[s
             "At a limit of the model, so left out, without an error: "
             f"{listing(limited)}."
         )
-    notes += _loss_notes(reader)
+    notes += _loss_notes(context)
     if no_model is not None:
         notes.append(f"No model-based standard errors: {no_model}")
     return notes
 
 
-def alarms_of(reader: Reader, no_model: str | None) -> list[str]:
+def alarms_of(context: SummaryContext, no_model: str | None) -> list[str]:
     """Return the warnings of a summary.
 
     ``no_model`` is why there are no model-based errors, or None.
     """
-    ranker, estimate, counts = reader.ranker, reader.estimate, reader.estimate.counts
-    if reader.no_errors is not None:
-        return [f"No standard errors: {reader.no_errors}"]
+    ranker, estimate, counts = context.ranker, context.estimate, context.estimate.counts
+    if context.why_no_errors is not None:
+        return [f"No standard errors: {context.why_no_errors}"]
     alarms = []
     if counts.n_lists == 0:
         alarms.append("No list has an order, so there are no standard errors.")
     if estimate.collinear and ranker.alpha_ == 0:
         alarms.append(
-            f"{_collinear(reader)}Their coefficients are not determined: no "
+            f"{_collinear(context)}Their coefficients are not determined: no "
             "standard errors. Drop a feature of each, or set alpha above 0."
         )
     if estimate.separating is not None:
         alarms.append(
             "Separation: the fit improves for ever as weights grow along a direction "
-            f"of {involved(estimate.separating, reader.names)}, so no finite optimum "
+            f"of {involved(estimate.separating, context.names)}, so no finite optimum "
             "and no standard errors exist. Set alpha above 0, or drop the feature that "
             "decides the order with certainty."
         )
@@ -127,34 +129,34 @@ def alarms_of(reader: Reader, no_model: str | None) -> list[str]:
         if counts.n_clusters == 1:
             why = f"one {_unit(counts)[:-1]} does"
         alarms.append(
-            f"No clustered standard errors of {reader.named(estimate.silent)}: {why} "
+            f"No clustered standard errors of {context.named(estimate.silent)}: {why} "
             f"not tell how much estimates would vary.{better}"
         )
-    return alarms + _small_numbers(reader, no_model)
+    return alarms + _small_numbers(context, no_model)
 
 
-def _small_numbers(reader: Reader, no_model: str | None) -> list[str]:
+def _small_numbers(context: SummaryContext, no_model: str | None) -> list[str]:
     """Return warnings about clustered errors that rest on few lists."""
-    if reader.covariance != "clustered":
+    if context.covariance != "clustered":
         return []
-    counts, alarms = reader.estimate.counts, []
+    counts, alarms = context.estimate.counts, []
     unit = _unit(counts)
-    enough = max(FEW_LISTS, len(reader.names) + 1)
+    enough = max(FEW_LISTS, len(context.names) + 1)
     if 1 < counts.n_clusters < enough:
         better = counts.n_clusters < FEW_OF_ONE and no_model is None
         alarms.append(
-            f"Only {count_of(counts.n_clusters, unit[:-1])} for {len(reader.names)} "
+            f"Only {count_of(counts.n_clusters, unit[:-1])} for {len(context.names)} "
             "coefficients: clustered standard errors are too small, as a rule, below "
             f"{enough}." + " Use covariance='model'." * better
         )
-    known = ~np.isnan(np.diag(reader.estimate.clustered))
+    known = ~np.isnan(np.diag(context.estimate.clustered))
     few = known & (counts.of_parameters < FEW_OF_ONE)
     if few.any() and counts.n_clusters >= FEW_OF_ONE:
         advice = "Merge or drop these features, or do not use these errors."
         if no_model is None:
             advice = "Use covariance='model'."
         alarms.append(
-            f"Fewer than {FEW_OF_ONE} {unit} inform each of {reader.named(few)}: "
+            f"Fewer than {FEW_OF_ONE} {unit} inform each of {context.named(few)}: "
             f"their clustered standard errors are far too small. {advice}"
         )
     return alarms
@@ -165,9 +167,9 @@ def _unit(counts: Counts) -> str:
     return "lists" if counts.n_clusters == counts.n_lists else "clusters"
 
 
-def _collinear(reader: Reader) -> str:
+def _collinear(context: SummaryContext) -> str:
     """Return a sentence on the sums of features that are constant."""
-    sums = [_formula(one, reader.names) for one in reader.estimate.collinear]
+    sums = [_formula(one, context.names) for one in context.estimate.collinear]
     return f"Collinear features: constant inside every list are {listing(sums)}. "
 
 
@@ -178,27 +180,29 @@ def _formula(direction: Floats, names: list[str]) -> str:
     return " ".join([*terms, *(["..."] if len(used) > LISTED else [])])
 
 
-def _loss_notes(reader: Reader) -> list[str]:
+def _loss_notes(context: SummaryContext) -> list[str]:
     """Return notes that depend on the loss and on the way of the fit."""
-    loss = reader.objective.loss
+    loss = context.objective.loss
     if loss.model == "pairs" and loss.why_no_likelihood() is not None:
         return [
             "Pairs are weighted, so the fit is no likelihood of pairs and has no CLIC; "
             "composite_log_likelihood counts each pair once."
         ]
-    inexact = reader.ranker._why_inexact()
+    inexact = context.ranker._why_inexact()
     if inexact is not None:
         return [inexact.note]
-    blocks = [(block.prepared, block.lists) for block in reader.objective.blocks]
-    return loss.summary_notes(reader.ranker.extra_, blocks)
+    blocks = [(block.prepared, block.lists) for block in context.objective.blocks]
+    return loss.summary_notes(context.ranker.extra_, blocks)
 
 
-def criterion_of(reader: Reader, value: float) -> tuple[str, float, str | None, float]:
+def criterion_of(
+    context: SummaryContext, value: float
+) -> tuple[str, float, str | None, float]:
     """Return name and value of the fit, and name and value of its criterion.
 
     ``value`` is that of the objective at the coefficients.
     """
-    ranker, objective, estimate = reader.ranker, reader.objective, reader.estimate
+    ranker, objective, estimate = context.ranker, context.objective, context.estimate
     loss = objective.loss
     fit = fit_without_penalty(objective, ranker.coef_, value)
     settled = estimate.separating is None and not np.isnan(estimate.df)

@@ -29,7 +29,7 @@ from skrank._probability.likelihood import (
     objective_on,
     why_no_model_errors,
 )
-from skrank._probability.notes import Reader, alarms_of, criterion_of, notes_of
+from skrank._probability.notes import SummaryContext, alarms_of, criterion_of, notes_of
 from skrank._probability.restraints import why_no_errors
 from skrank._probability.solving import estimate_some
 
@@ -53,10 +53,10 @@ def summary(
     Standard errors are clustered by list (sandwich, Godambe): right where lists
     are independent, whatever the model. Where the objective is a log-likelihood
     of independent observations, model-based ones stand beside them. With
-    ``alpha`` above 0 both are about the penalised optimum, and there are no p
-    values; with ``l1_ratio`` above 0 besides, or with coefficients at their bounds,
-    there are no errors. :func:`skrank.inspection.summarize` does the same for a
-    pipeline.
+    ``alpha`` above 0 both describe variation around the penalised optimum, and there
+    are no p values; with ``l1_ratio`` above 0 besides, or with coefficients at their
+    bounds, there are no errors. :func:`skrank.inspection.summarize` does the same for
+    a pipeline.
 
     Parameters
     ----------
@@ -195,15 +195,17 @@ def summarize_objective(
         model = estimated.model / (total * divisor_of(objective))
         matrix = matrix if covariance == "clustered" else model
     shown_names = [names[j] for j in shown]
-    reader = Reader(ranker, objective, estimated, shown_names, covariance, no_errors)
-    alarms = alarms_of(reader, reason)
+    context = SummaryContext(
+        ranker, objective, estimated, shown_names, covariance, no_errors
+    )
+    alarms = alarms_of(context, reason)
     for alarm in alarms:
         warn(f"{type(ranker).__name__}.summary: {alarm}")
-    notes = notes_of(reader, [names[j] for j in np.flatnonzero(~free)], reason)
-    fit_name, value, name, criterion = criterion_of(reader, objective(parameters)[0])
+    notes = notes_of(context, [names[j] for j in np.flatnonzero(~free)], reason)
+    fit_name, value, name, criterion = criterion_of(context, objective(parameters)[0])
     return FitSummary(
         ranker=type(ranker).__name__,
-        names=reader.names,
+        names=context.names,
         coef=parameters[shown],
         n_extra=int(np.sum(shown >= objective.n_features)),
         clustered=standard_errors(estimated.clustered),
