@@ -33,7 +33,7 @@ def minimize_lbfgs(
     max_evaluations: int | None = None,
     sums: Gram | None = None,
 ) -> Solution:
-    r"""Minimise an objective by SciPy's L-BFGS-B in whitened coordinates.
+    r"""Minimise an objective by SciPy's L-BFGS in whitened coordinates.
 
     The solver sees u = R w with :math:`R^T R \approx \nabla^2 F` at the start, and
     again after some evaluations, so that neither scales nor correlations of features
@@ -41,9 +41,9 @@ def minimize_lbfgs(
 
     .. math:: \tfrac12 \|R^{-T} \nabla F(w)\|^2
 
-    estimates how far F is above its least value, in trials within a factor of 15.
-    Where a Gram matrix would cost more than it saves, each parameter has a unit of its
-    own instead, and the estimate is a rough one.
+    estimates how far F is above its least value: how near, doc/math/solver.md says in
+    its section "When to stop". Where a Gram matrix would cost more than it saves, each
+    parameter has a unit of its own instead, and the estimate is a rough one.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ LEAST_KEPT = 0.02
 # it may be divided by.
 LEAST_EXPECTED = 1e-4
 SWEEPS, ROUNDS = 10, 200  # of coordinates, before the face they found is solved exactly
-MOST_STALLED = 20  # rounds in a row, as where rounding is all that is left
+MOST_STALLED = 20  # stop after 20 rounds without progress, where only rounding is left
 NOTHING_FALLS = 1e-24  # share of the largest fall, in the square of a step
 
 
@@ -152,7 +152,7 @@ class Quadratic:
 
 
 def _rounding_of(matrix: Floats, gradient: Floats, z: Floats, step: Floats) -> float:
-    """Return the fall, in the kernel's units, that rounding can feign."""
+    """Return the fall, in the kernel's units, that rounding alone could show."""
     diagonal = np.diag(matrix)
     slope = np.abs(gradient) + np.abs(matrix) @ np.abs(step) + diagonal * np.abs(z)
     error = 4.0 * np.finfo(np.float64).eps * slope

@@ -35,9 +35,11 @@ LAST_DIGITS = 64 * float(np.finfo(np.float64).eps)
 PAST, LEAST_PAST = 30, 10  # steps that L-BFGS remembers; fewer for wide X
 PAST_BYTES = 2**23
 # Evaluations before features are whitened again, with the curvature at the current
-# point; twice as many each time from the second on. Earlier, D would be too far off.
+# point; twice as many each time from the second on. After fewer, the weights D of rows
+# in the curvature (doc/math/solver.md, "Whitening") would be far from those at the end.
 PATIENCE = 8
-# Whitening again pays if so many decades of the gap remain; more if it costs more.
+# Whiten again only if the estimated gap must still fall by 3 powers of ten, plus one
+# for every 8 evaluations that a Gram matrix costs.
 DECADES, PASSES_A_DECADE = 3.0, 8.0
 # If whitening costs more passes than this, begin without: the fit may end before.
 MOST_PASSES = 50.0

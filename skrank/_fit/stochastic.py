@@ -13,8 +13,12 @@ from skrank._fit.objective import LinearObjective
 from skrank.losses._samplers import PartitionSampler, Streams
 
 AVERAGED = 0.25  # share of the updates, at the end, whose weights are averaged
-# Mean cosine of successive gradients, and the least number of them to judge by. With
-# noise alone, and steps that are a share c of the inverse curvature, it is -c / 2.
+# Mean cosine of successive gradients, and the least number of them to judge by. With w
+# the distance from the optimum along a direction of curvature h, a draw is g = h w + e
+# with noise e of variance v. The step w <- w - (c / h) g takes x = h w to
+# (1 - c) x - c e. So x comes to the variance c v / (2 - c), g to 2 v / (2 - c), and
+# successive g to the covariance -c v / (2 - c), which is a correlation of -c / 2. At
+# c = 1 steps are Newton's; longer ones overshoot.
 OVERSHOOT = -0.5
 FEWEST_TURNS = 10
 

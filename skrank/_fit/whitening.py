@@ -190,12 +190,14 @@ def can_be_whitened(sums: Gram, alpha: float) -> bool:
 
 
 def units_of_spread(objective: LinearObjective, gradient_at_zero: Floats) -> Units:
-    """Return the change of scores for one unit of each parameter.
+    """Return one scale per parameter, for when a Gram matrix is too dear or not finite.
 
-    It is ``sqrt(spread_j^2 + alpha / slope)``: the penalty adds to the curvature, and
-    the slope of the loss stands for its curvature. If the penalty dominates, weights of
+    It is the change of scores for one unit of the parameter,
+    ``sqrt(spread_j^2 + alpha / slope)``: the penalty adds to the curvature, and the
+    slope of the loss stands for its curvature. If the penalty dominates, weights of
     about 1 in these units are far from the optimum. Since the solver starts with a step
-    of length 1, units are then larger by this ratio.
+    of length 1, units are then larger by this ratio. See doc/math/solver.md, section
+    "Whitening", paragraph "Wide data".
     """
     spread = objective.spread()
     slope = float(np.max(np.abs(gradient_at_zero[: len(spread)]) / spread, initial=0.0))

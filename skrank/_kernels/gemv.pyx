@@ -48,7 +48,7 @@ def gradient_then_scores(
     slope : array of shape (n_rows,) or None
         Derivative of the loss in the scores of its rows.
     factor : float
-        What they count.
+        Multiplies the product.
     gradient : array of shape (n_features,)
         Added to.
     following : array of shape (n_following, n_features) or None

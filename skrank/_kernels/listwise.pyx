@@ -1,14 +1,20 @@
 """Plackett-Luce over lists with levels of ties: values and score derivatives.
 
-With R_k the rows of level D_k and below, and W_k the sum of exp(s) over R_k, found from
-the worst level up as W_k = W_{k+1} + V_k with V_k the sum over D_k alone, a stage costs
+Level k has d rows. With V_k the sum of exp(s) over these and W_k = V_k + W_{k+1} the sum
+over the level and all below, a stage of weight w_k costs
 
-    sum_{l < d_k} log(W_{k+1} + c_l V_k) - sum of s over D_k
+    w_k [ sum_{l<d} log(W_{k+1} + c_l V_k) - sum_{i in k} s_i ]
 
-with c_l = (d_k - l) / d_k (Efron) or 1 (Breslow). The gradient goes back from the best
-level down, as exp(s_i) times running sums of 1 / W. One log is taken of a product of
-many sums. Scores too far apart for that go through logarithms of sums. See
-doc/math/losses.md, section "Plackett-Luce with levels of ties".
+with c_l = (d - l) / d (Efron) or 1 (Breslow). Stage k adds exp(s_i) times
+
+    sum_{l<d} w_k / (W_{k+1} + c_l V_k)         to the gradient of each row i below it,
+    sum_{l<d} w_k c_l / (W_{k+1} + c_l V_k)     to that of each row of its own,
+
+which also lose w_k. The first sum is ``all_`` here, and ``terms[2 * k]``; the second is
+``own``, and ``terms[2 * k + 1]``; ``e`` holds exp(s) in units of exp(largest s). W is
+summed from the worst level up, the gradient from the best level down. One log is taken
+of a product of many sums. Scores too far apart for that go through logarithms of sums.
+See doc/math/losses.md, section "Plackett-Luce with levels of ties".
 """
 
 import numpy as np
@@ -40,13 +46,7 @@ def plackett_luce(
     stages. Ties follow Efron, else Breslow. ``weights``, one a place in ``order`` and
     at least 0, may be None; a level has the weight of its first place.
 
-    With w_k the weight of level k of d rows, W_k the sum of exp(s) over the level and
-    all below, and V_k that over the level,
-
-        value = sum_k w_k [ sum_{l<d} log(W_k - (l/d) V_k) - sum_{i in k} s_i ]
-
-    From the worst level up W_k is a running sum; from the best down a row's gradient
-    is exp(s_i) times a running sum of w_k / (W_k - (l/d) V_k), less its own weight.
+    The formulas of the value and of the gradient are at the top of this file.
     """
     cdef Shape shape = shape_of_levels(order, level_starts, level_offsets)
     cdef Py_ssize_t q, most = most_stages(n_stages, level_offsets, 0)
@@ -164,8 +164,7 @@ cdef double _one_list(
                     product = 1.0
                     n_factors = 0
             total = below + level_sum
-        # For the gradient: sums of weighted inverses, for rows below the level (all)
-        # and, with Efron's shares, for rows of the level itself (own).
+        # What stage k adds to each row below it, and to each of its own rows.
         terms[2 * k] = all_
         terms[2 * k + 1] = own
         below = total

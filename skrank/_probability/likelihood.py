@@ -90,9 +90,9 @@ def log_likelihood(
     if n_impossible:
         warn(
             f"{type(ranker).__name__}: {n_impossible} of {len(values)} lists have a "
-            "log-likelihood of minus infinity, since so many rows are tied in them "
-            "as the fitted model never ties: max_tie_size is smaller, or no level "
-            "of this size was in the data of the fit.",
+            "log-likelihood of minus infinity, because they contain ties larger than "
+            "the fitted model allows: max_tie_size is smaller, or no level of this "
+            "size was in the data of the fit.",
         )
     return add_up(values, data, average)
 

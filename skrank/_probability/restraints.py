@@ -21,10 +21,10 @@ def why_no_errors(ranker: Any, names: list[str]) -> str | None:
     """
     if ranker.alpha_ > 0 and getattr(ranker, "l1_ratio", 0.0) > 0:
         return (
-            "alpha > 0 with l1_ratio > 0 chose by these data which coefficients are 0, "
-            "so that estimates are far from normal, and errors that take the choice as "
-            "given are too small. Fit the chosen features with alpha=0, to other lists "
-            "than those that chose them."
+            "alpha > 0 with l1_ratio > 0: the penalty chose the non-zero coefficients "
+            "from these data, so that estimates are far from normal, and errors that "
+            "take the choice as given are too small. Fit the chosen features with "
+            "alpha=0, to other lists than those that chose them."
         )
     held = np.flatnonzero(getattr(ranker, "at_bounds_", np.zeros(0, dtype=bool)))
     if held.size:

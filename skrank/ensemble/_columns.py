@@ -1,4 +1,4 @@
-"""Columns of a table: which to encode, found when it is there; the first steps."""
+"""Choose the columns to encode when the data are known; the first steps."""
 
 from __future__ import annotations
 

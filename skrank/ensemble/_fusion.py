@@ -103,7 +103,7 @@ class FusionRanker(RankerMixin, _BaseComposition):
 
     Notes
     -----
-    Lists are needed to fuse, so that ``predict`` takes groups too, but with "scaled".
+    ``predict`` needs groups, except with ``method="scaled"``.
     As with :class:`~skrank.preprocessing.QueryScaler`, they may be on the index of a
     pandas ``X``, which a search's ``predict`` and ``cross_val_predict`` need.
 

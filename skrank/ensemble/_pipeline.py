@@ -23,14 +23,20 @@ from skrank.linear_model import ListMLERanker
 from skrank.preprocessing import QueryScaler
 
 UNIT_RANKS = 12.0**0.5  # ranks from 0 to 1 then have variance 1
-# A variance that counts so many rows is shared by lists of any length. At a quarter of
-# the scale the penalty holds these columns 16 times as hard: where lists have scales of
-# their own, or tails are as long as in web search, few rows would lead otherwise.
-SHARED, QUARTER = 1e4, 0.25
+# A common variance that counts as 10,000 rows outweighs the variance of any list, so
+# that all lists share one unit.
+SHARED = 1e4
+# At a quarter of the scale the penalty on these columns is 16 times as strong. They
+# help where a difference means the same in every list, and lose where each list has its
+# own scale or a few rows have very large values; this keeps part of the gain and little
+# of the loss.
+QUARTER = 0.25
 MOST_CATEGORIES = 20  # of a column; rarer ones share one
 RIDGE_ALPHAS = np.logspace(0, 4, 9)
-# The likelihood of all levels counts half of what ranks by gains: it learns most where
-# orders are noise-free, and least where grades are few.
+# Weights of the gain-weighted ListMLE, the plain ListMLE and ridge regression. The
+# plain likelihood loses on long graded lists, since it gives their many lowest rows as
+# much weight as the best ones, but wins with few lists or many noise features; so it
+# counts half. See doc/defaults.md.
 WEIGHTS = (2.0, 1.0, 2.0)
 
 

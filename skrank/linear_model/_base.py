@@ -169,12 +169,12 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             learning.
         UserWarning
             If the fit will take long or much memory, said before it starts; if lists
-            or features cannot rank (of some features among others not in
-            the parts of a cross-validation), all rows of each list are tied, or scores
-            underflow; if ``alpha`` is 0 and no finite weights are best, since all pairs
-            are in order, or some are in a direction that puts none out of order. Such
-            directions are looked for where features are at most 50 or fewer than
-            iterations.
+            cannot rank, all rows of each list are tied, features are constant in every
+            list, or scores underflow. If only some features are constant, this warning
+            is left out inside cross-validation. If ``alpha`` is 0 and no finite weights
+            are best, since all pairs are in order, or a change of the weights improves
+            some pairs and harms none. Such changes are looked for where features are at
+            most 50 or fewer than iterations.
         """
         self._check_settings()
         name = f"{type(self).__name__}.fit"

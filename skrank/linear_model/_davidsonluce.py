@@ -45,11 +45,11 @@ class DavidsonLuceRanker(BaseLinearRanker):
     max_iter : int, default=1000
         Largest number of iterations of the solver.
     tol : float, default=1e-6
-        Stop when the objective is, by estimate, at most ``tol**2`` times its decrease
-        since zero weights above the least possible: half the square of Newton's
-        decrement, with the curvature that the solver whitens features by. With
-        ``l1_ratio``, ``positive`` or ``bounds`` also: and the largest entry of the
-        least subgradient is at most ``tol`` times that of the gradient at zero weights.
+        Stop when the objective F is estimated to lie within ``tol**2 * (F(0) - F)`` of
+        its minimum. The estimate is half the square of Newton's decrement, with the
+        curvature that the solver whitens features by. With ``l1_ratio``, ``positive``
+        or ``bounds``, the largest entry of the least subgradient must also be at most
+        ``tol`` times that of the gradient at zero weights.
     ftol : float, default=64 * eps
         Stop when an iteration lowers the objective by less than this share of its
         decrease since zero weights.

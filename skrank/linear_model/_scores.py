@@ -37,8 +37,8 @@ class LinearScores(RankerMixin):
             Features.
         offset : array-like of shape (n_rows,), default=None
             Known part of the score of each row. None adds nothing, also after a fit
-            with an offset: then scores are those of the features alone, as without
-            the exposure that clicks were counted at.
+            with an offset: then scores are those of the features alone, for example
+            scores that ignore the exposure used in the fit.
 
         Returns
         -------

@@ -20,7 +20,8 @@ from skrank.losses.ranknet import RankNet
 
 TIES = ("order", "random", "breslow", "efron", "marginal")
 STAGE_WEIGHTS = ("uniform", "position", "discount", "gain", "auto")
-# Difference of labels above which gains are too unequal as weights.
+# Labels that differ by more are no grades: their gains 2^y - 1 pass 2^31, the largest
+# that other libraries take, and would leave all but the best rows without weight.
 WIDEST_GRADES = 31.0
 
 
@@ -252,7 +253,7 @@ class ListMLE(Loss):
         if self.stage_weights == "uniform":
             return None
         if self.stage_weights in ("gain", "auto"):
-            if self.ties == "random":  # as _ranked_grades has it
+            if self.ties == "random":  # labels are those of _ranked_grades
                 grades, graded = np.floor(y), lists.min(y) >= 0
             else:
                 grades, graded = grades_of(y, lists)
@@ -299,7 +300,7 @@ class ListMLE(Loss):
     ) -> Floats:
         """Return the sum of each row's probabilities over stages, from the gradient.
 
-        It is the gradient plus 1 for each pick of a row, and exact for one stage.
+        It is the gradient plus the weight of each pick, and exact for one stage.
         """
         if self.ties == "marginal":
             return super().curvature_weights(scores, prepared, lists)
@@ -381,9 +382,11 @@ def gain_weights(grades: Floats, graded: NDArray[np.bool_], lists: Lists) -> Flo
 
 
 def _ranked_grades(y: Floats, ranks: Floats, lists: Lists) -> Floats:
-    """Return labels without ties whose whole part is the grade above the worst.
+    """Return labels without ties that hold the grade and the drawn order.
 
-    Lists whose labels are not grades have negative labels instead.
+    ``check_labels`` may return only one number a row, but "random" with "gain" needs
+    the grade and the drawn order. So the grade above the worst is the whole part, the
+    drawn rank the fraction; negative numbers mark a list whose labels are not grades.
     """
     grades, graded = grades_of(y, lists)
     sizes = lists.expand(lists.sizes)

@@ -20,7 +20,8 @@ from skrank.preprocessing._list_scales import (
     squares_of_cells,
 )
 
-MOST = 1e4  # training lists beside which a list's own variance counts nothing
+# Rows; a common variance that counts more leaves a list's own no say.
+MOST = 1e4
 FEWEST = 3  # lists below which a spread of variances cannot be estimated
 
 

@@ -36,8 +36,8 @@ def data():
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (LASSO, "chose by these data which coefficients are 0"),
-        ({**LASSO, "l1_ratio": 1.0}, "chose by these data which coefficients are 0"),
+        (LASSO, "chose the non-zero coefficients from these data"),
+        ({**LASSO, "l1_ratio": 1.0}, "chose the non-zero coefficients from these data"),
         (HELD, r"stopped at their bounds \(x1"),
         ({"alpha": 0, "bounds": (-0.1, 0.1)}, r"stopped at their bounds \(x0, x1"),
     ],
@@ -78,7 +78,7 @@ def test_the_value_of_the_fit_is_that_of_the_likelihood(data):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (LASSO, "l1_ratio > 0 chose"),
+        (LASSO, "l1_ratio > 0: the penalty chose"),
         (HELD, r"at their bounds \(x1"),
         ({"alpha": 0.1}, "alpha > 0: standard errors are around the penalised"),
     ],
