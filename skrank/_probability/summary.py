@@ -183,8 +183,8 @@ def summarize_objective(
     free = free_parameters(objective, ranker.extra_)
     shown = _shown(features, free, names, objective.n_features)
     estimated = _estimate(objective, parameters, free, shown, names, codes)
-    no_errors = why_no_errors(ranker, names)
-    if no_errors is not None:
+    why = why_no_errors(ranker, names)
+    if why is not None:
         estimated = estimated.without_errors()
     reason = why_no_model_errors(ranker, objective)
     if covariance == "model" and reason is not None:
@@ -195,9 +195,7 @@ def summarize_objective(
         model = estimated.model / (total * divisor_of(objective))
         matrix = matrix if covariance == "clustered" else model
     shown_names = [names[j] for j in shown]
-    context = SummaryContext(
-        ranker, objective, estimated, shown_names, covariance, no_errors
-    )
+    context = SummaryContext(ranker, objective, estimated, shown_names, covariance, why)
     alarms = alarms_of(context, reason)
     for alarm in alarms:
         warn(f"{type(ranker).__name__}.summary: {alarm}")
