@@ -71,7 +71,7 @@ SCORER_DOC = """Make a scorer of {minus}:func:`{metric}`.
     --------
     >>> from skrank.metrics import {name}
     >>> {name}({shown})
-    RankingScorer({made})
+    {made}
     """
 
 
@@ -97,8 +97,14 @@ def registered(
     Raises
     ------
     ValueError
-        If a name stands for another metric already.
+        If the function's name does not end in "_score", an alias is not in lower case,
+        or a name stands for another metric already.
     """
+    if not metric.__name__.endswith("_score"):
+        raise ValueError(
+            f"the name of a metric's function must end in '_score', got "
+            f"{metric.__name__!r}."
+        )
     name = name_of_metric(metric)
     if not greater_is_better:
         name = f"neg_{name}"
@@ -106,6 +112,8 @@ def registered(
     entry = NamedMetric(name, metric, scorer, aliases)
     known = _names()
     for text in (name, *aliases):
+        if text != text.strip().lower():
+            raise ValueError(f"aliases must be in lower case, got {text!r}.")
         if text in known:
             raise ValueError(
                 f"the name {text!r} of {metric.__name__} stands for "
@@ -138,13 +146,12 @@ def _scorer_maker(
     make.__module__ = metric.__module__
     make.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     shown = ", ".join(f"{key}={value!r}" for key, value in example.items())
-    sign = "" if greater_is_better else "greater_is_better=False, "
     make.__doc__ = SCORER_DOC.format(
         name=name,
         metric=metric.__name__,
         minus="" if greater_is_better else "minus ",
         shown=shown,
-        made=f"{metric.__name__}, {sign}{shown}",
+        made=make(**example),
     )
     return make
 
@@ -209,9 +216,10 @@ def look_up(name: str) -> tuple[NamedMetric, int | None]:
         )
     if base not in names or cutoff is None:
         known = ", ".join(sorted(METRICS))
+        meant = f" Did you mean 'neg_{text}'?" if f"neg_{text}" in names else ""
         raise ValueError(
             f"there is no metric {name!r}; known are {known}, and with a cut-off as in "
-            "'ndcg@10'. For others give a scorer or a function."
+            f"'ndcg@10'. For others give a scorer or a function.{meant}"
         )
     entry = names[base]
     if not entry.takes_cutoff:

@@ -9,14 +9,18 @@ from hypothesis import strategies as st
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skrank import metrics
+from skrank.metrics._registry import METRICS as REGISTERED
 
 METRICS = [  # click_score needs a model, and has tests of its own
     getattr(metrics, name)
     for name in metrics.__all__
     if name.endswith("_score") and name != "click_score"
 ]
-LOWER_IS_BETTER = {"expected_search_length_score"}
-UNBOUNDED = {"dcg_score", *LOWER_IS_BETTER}
+LOWER_IS_BETTER = {  # as they are registered
+    entry.metric.__name__ for entry in REGISTERED.values() if entry.name[:4] == "neg_"
+}
+# A new metric whose values may be above 1, or below 0, is named here.
+UNBOUNDED = {"dcg_score", "expected_search_length_score"}
 SIGNED = {"kendall_tau_score", "spearman_score"}
 EPS = np.finfo(float).eps
 # Sums in another order: one rounding a rank, and 30 rows have ties of 30 at most.
@@ -82,7 +86,10 @@ def test_values_and_weighted_means_stay_within_bounds(metric, table, weight, emp
     low = -1.0 if metric.__name__ in SIGNED else 0.0
     high = np.inf if metric.__name__ in UNBOUNDED else 1.0
     for value in (mean, *each[~np.isnan(each)]):
-        assert low <= value <= high
+        assert low <= value <= high, (
+            f"{metric.__name__} is {value}, outside [{low}, {high}]: if that is right, "
+            "add it to UNBOUNDED or SIGNED"
+        )
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -94,7 +101,10 @@ def test_the_order_by_label_is_the_best(metric, table):
     best = sign * values(metric, y, y, groups)
     given_order = sign * values(metric, y, scores, groups)
     compared = ~np.isnan(given_order)  # constant scores have no tau
-    assert (given_order <= best + TOL)[compared].all()
+    assert (given_order <= best + TOL)[compared].all(), (
+        f"{metric.__name__}: the order by label is not the best; where less is better, "
+        "register it with greater_is_better=False"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Metrics by name: one registry for scorers, comparisons, curves and the command."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
@@ -125,6 +127,38 @@ def test_a_name_is_given_once(own_metric):
 
     with pytest.raises(ValueError, match="'n_rows' of other_score stands for rows_sc"):
         registered(other_score, "n_rows")
+
+
+def test_what_cannot_be_typed_is_no_name(own_metric):
+    def other_score(y_true, y_score, groups=None):
+        return 0.0
+
+    def depth(y_true, y_score, groups=None):
+        return 0.0
+
+    with pytest.raises(ValueError, match="aliases must be in lower case, got 'Depth'"):
+        registered(other_score, "Depth")
+    with pytest.raises(ValueError, match="must end in '_score', got 'depth'"):
+        registered(depth)
+
+
+@pytest.mark.parametrize("greater_is_better", [True, False])
+@pytest.mark.parametrize("example", [{}, {"k": 3}])
+def test_the_example_of_a_scorer_runs(own_metric, greater_is_better, example):
+    def first_score(y_true, y_score, groups=None, *, k=None):
+        return 0.0
+
+    make = registered(first_score, greater_is_better=greater_is_better, **example)
+    line, shown = re.search(
+        r">>> (first_scorer\(.*\))\n +(.*)\n", make.__doc__
+    ).groups()
+    assert repr(eval(line, {"first_scorer": make})) == shown
+
+
+@pytest.mark.parametrize("name", ["esl", "expected_search_length"])
+def test_the_name_of_a_loss_without_its_sign_gets_a_hint(name):
+    with pytest.raises(ValueError, match=f"Did you mean 'neg_{name}'"):
+        make_ranking_scorer(name)
 
 
 @pytest.mark.parametrize("name", ["ndgc", "ndcg@0", "ndcg@", "@10", "", "ndcg@1.5"])

@@ -439,7 +439,7 @@ def test_each_ready_made_scorer_is_its_metric_of_the_predictions(name):
     y, groups = np.tile([0, 1, 2, 1, 0, 3], 2), np.repeat([0, 1], 6)
     model = Ridge().fit(X, y)
     expected = metric(y, model.predict(X), groups, **options)
-    sign = -1 if name == "expected_search_length_scorer" else 1
+    sign = 1 if scorer.greater_is_better else -1
     assert scorer(model, X, y, groups=groups) == sign * expected
     with pytest.raises(TypeError, match="has no parameter 'cutoff'"):
         getattr(metrics, name)(cutoff=3)
