@@ -20,6 +20,10 @@ def from_ranks(ranks: Any, groups: Any = None) -> Floats:
     A list's label is its largest rank plus one, minus the rank. Rows without a rank
     did not finish: they tie behind all others of their list, with label 0.
 
+    The labels are places, not grades: metrics with a level of relevance, such as hit
+    rate, precision and reciprocal rank, count every row with a rank as relevant. Pass
+    them labels 1 and 0 instead, for example 1 for winners.
+
     Parameters
     ----------
     ranks : array-like of shape (n_rows,)

@@ -171,10 +171,7 @@ default=("ndcg@10", "err@10")
         n_repeats=int(n_repeats),
     )
     if len(comparison.refused) == len(list_metric):
-        reasons = "; ".join(
-            f"{name}: {why}" for name, why in comparison.refused.items()
-        )
-        raise ValueError(f"no metric applies to the labels. {reasons}")
+        raise ValueError(_no_metric(comparison.refused, data.y))
     comparison = replace(
         comparison,
         reference=reference,
@@ -303,6 +300,15 @@ def _shuffled(cv: Any, seed: int) -> Any:
     cv = copy.copy(cv)
     cv.random_state = seed
     return cv
+
+
+def _no_metric(refused: Mapping[str, str], y: NDArray) -> str:
+    """Return the message for labels that no metric takes."""
+    reasons = "; ".join(f"{name}: {why}" for name, why in refused.items())
+    message = f"no metric applies to the labels. {reasons}"
+    if y.min() < 0:
+        message += ' For labels below 0 pass metrics=["pairwise_accuracy"].'
+    return message
 
 
 def _named(rankers: Any) -> dict[str, Any]:
