@@ -332,6 +332,7 @@ def ranx():
         yield pytest.importorskip("ranx")
 
 
+@pytest.mark.filterwarnings("ignore:unsafe cast from uint64")  # numba's own
 @pytest.mark.parametrize(
     ("name", "metric", "options"),
     [
