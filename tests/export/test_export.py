@@ -205,7 +205,7 @@ def test_onnx_takes_encoded_columns_of_a_frame(rows):
 def test_onnx_takes_the_pipeline_that_needs_no_lists(rows, categorical):
     pytest.importorskip("skl2onnx")
     X, y = rows
-    X = X.to_numpy()
+    X = X.to_numpy(copy=True)
     X[:, 0] = np.round(X[:, 0])
     with config_context(enable_metadata_routing=True):
         pipeline = ranking_pipeline(per_list=False, categorical=categorical)

@@ -1,5 +1,7 @@
 """Runs and judgments in files, frames and other packages' objects."""
 
+from collections import OrderedDict
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -111,6 +113,13 @@ def test_objects_of_ir_measures_and_ranx_are_taken_as_they_are():
         assert built.score(metric, convention="trec_eval") == from_run(
             QRELS, RUN
         ).score(metric, convention="trec_eval")
+
+
+def test_mappings_of_any_kind_hold_the_documents():
+    ordered = {topic: OrderedDict(inner) for topic, inner in QRELS.items()}
+    assert from_run(ordered, RUN).score(ndcg_score) == from_run(QRELS, RUN).score(
+        ndcg_score
+    )
 
 
 def test_scores_of_rows_become_a_run():

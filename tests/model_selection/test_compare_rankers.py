@@ -42,6 +42,7 @@ from skrank.model_selection import (
 )
 from skrank.model_selection._comparison import Ranked, SharedSort
 from skrank.model_selection._report import marked_names, numbered_notes
+from skrank.model_selection._result import sd_of_repeats
 from skrank.preprocessing import QueryScaler
 
 FEW = {"n_resamples": 99, "random_state": 0}
@@ -173,6 +174,8 @@ def test_repeats_shuffle_by_the_seeds_that_follow(data):
     (sd,) = comparison.to_frame()["sd_of_repeats"]
     assert sd == pytest.approx(np.std(means, ddof=1))
     assert "9 fits a ranker in 3 repeats" in str(comparison)
+    of_two = RankerResult(repeat_means={"ndcg": [0.25, 0.75]})
+    assert sd_of_repeats(of_two, "ndcg") == pytest.approx(0.125**0.5)
     # Lists, not lists times repeats, are what the statistics rest on.
     assert comparison.statistics("ndcg")["RankNetRanker()"].interval.n_lists == (
         np.count_nonzero(~np.isnan(each[0]))
