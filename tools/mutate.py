@@ -233,12 +233,13 @@ def listed():
 
 def table(path):
     """Return the four columns of each line of a list of mutants."""
-    lines = path.read_text().splitlines()
-    return [
-        tuple(map(str.strip, line.split(" | ")))
-        for line in lines
-        if line.strip() and not line.startswith("#")
-    ]
+    rows = []
+    for line in path.read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            first, rest = line.split(" | ", 1)
+            columns = [first, *rest.rsplit(" | ", 2)]  # a source may have " | " itself
+            rows.append(tuple(map(str.strip, columns)))
+    return rows
 
 
 def import_what_tests_need():
