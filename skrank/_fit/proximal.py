@@ -100,8 +100,8 @@ class ProximalSearch(KinkedSearch):
         self.slope = self.subgradient(at)
         target = self.model.least(at.parameters, at.gradient, self.terms)
         self.target, self.step = target, target - at.parameters
-        # Penalties of each parameter first: their sums would cancel.
-        # Change of the penalty over the whole step.
+        # Change of the penalty over the whole step. Each parameter's difference comes
+        # first, since sums over all would cancel.
         self.kinks = float(self.terms.l1 @ (np.abs(target) - np.abs(at.parameters)))
         self.promise = float(at.gradient @ self.step) + self.kinks
         # Minus the least value of the model: slope and kinks along the step, and the
