@@ -57,4 +57,4 @@ def _codes(clusters: Any, n: int, unit: str) -> Indices:
             f"clusters has {n_given} entries for {n} {unit}; it needs one label "
             f"per {unit[:-1]}."
         )
-    return partition.scatter(partition.lists.expand(np.arange(len(partition.lists))))
+    return partition.list_of_rows()

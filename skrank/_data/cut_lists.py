@@ -156,7 +156,6 @@ def _columns(params: Any) -> Iterator[Any]:
 def _codes(labels: NDArray) -> NDArray | None:
     """Return labels as numbers from 0, None where they are no labels of groups."""
     try:
-        grouping = group_rows(labels)
+        return group_rows(labels).list_of_rows()
     except ValueError:  # of rows that are in neither part
         return None
-    return grouping.scatter(grouping.lists.expand(np.arange(len(grouping.lists))))

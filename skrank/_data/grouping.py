@@ -55,6 +55,10 @@ class Grouping:
         """Return the group label of each row, in row order."""
         return self.scatter(self.lists.expand(self.labels))
 
+    def list_of_rows(self) -> Indices:
+        """Return the number of the list of each row, in row order."""
+        return self.scatter(self.lists.expand(np.arange(self.lists.n_lists)))
+
     def label_order(self) -> Indices | None:
         """Return the permutation that sorts the lists by label.
 

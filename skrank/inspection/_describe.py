@@ -131,8 +131,7 @@ def _of_rows(values: Floats, grouping: Grouping) -> dict[str, Any]:
     lists = grouping.lists
     n_runs, n_split = lists.n_lists, 0
     if grouping.rows is not None:
-        of_list = np.empty(lists.n_rows, dtype=np.intp)
-        of_list[grouping.rows] = lists.expand(np.arange(lists.n_lists))
+        of_list = grouping.list_of_rows()
         starts = np.append(True, of_list[1:] != of_list[:-1])
         n_runs = int(starts.sum())
         n_split = int((np.bincount(of_list[starts]) > 1).sum())

@@ -124,9 +124,7 @@ class StageProbaDisplay:
         labels = finite_column(y, "y")
         equally_long(scores, labels, ("X", "y"))
         grouping = group_rows(groups, len(labels))
-        codes = grouping.scatter(
-            grouping.lists.expand(np.arange(grouping.lists.n_lists))
-        )
+        codes = grouping.list_of_rows()
         names = grouping.labels.tolist()
         if list_label is not None and list_label not in names:
             raise ValueError(

@@ -239,7 +239,7 @@ class BaseLinearRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         return read_bounds(self.bounds, self.positive, n_features, names)
 
     def _fit_data(self, X, y, groups, sample_weight, offset=None):
-        """Return the checked data of a fit, and which features are constant."""
+        """Return the checked data of a fit, its constant features marked."""
         return with_constant_features(
             check_data(
                 self,

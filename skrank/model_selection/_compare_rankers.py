@@ -221,8 +221,7 @@ def ranked_data(X: Any, y: Any, groups: Any, function: str) -> Ranked:
 def numbered_lists(groups: Any) -> tuple[NDArray, NDArray]:
     """Return the labels of lists, and each row's place among them."""
     grouping = group_rows(groups)
-    each = grouping.lists.expand(np.arange(grouping.lists.n_lists))
-    return grouping.labels, grouping.scatter(each)
+    return grouping.labels, grouping.list_of_rows()
 
 
 def _of(lists: NDArray, grouping: Grouping, codes: Indices) -> Indices:

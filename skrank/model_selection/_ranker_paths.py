@@ -55,7 +55,7 @@ def fold_path(
 ) -> tuple[list, list[float]]:
     """Return the solutions of a fold for all penalties, and their scores."""
     assert data.grouping is not None
-    number = data.grouping.scatter(data.lists.expand(np.arange(len(data.lists))))
+    number = data.grouping.list_of_rows()
     model, objective = _prepared(
         ranker, data.part(np.unique(number[fold.train_rows])), float(alphas[0])
     )

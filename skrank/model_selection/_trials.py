@@ -33,7 +33,7 @@ def too_slow(
     grouping = group_rows(train.groups)
     sizes = grouping.lists.sizes.astype(np.float64)
     n_lists = len(sizes)
-    of_row = grouping.scatter(grouping.lists.expand(np.arange(n_lists)))
+    of_row = grouping.list_of_rows()
     order = np.random.RandomState(random_state).permutation(n_lists)
     n_sample = min(SAMPLE, -(-n_lists // 10))
     while n_sample < n_lists:
